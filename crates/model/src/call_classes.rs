@@ -20,6 +20,8 @@ pub enum FormWords {
     /// What was opened: the error, `create`, `directory` or the kind of the new descriptor; the
     /// flags are this argument.
     Open(usize),
+    /// The same, by the flags in the structure at this argument.
+    OpenHow(usize),
     /// With an empty path (AT_EMPTY_PATH in this argument) `empty` and the kind of the descriptor;
     /// otherwise the error.
     Stat(usize),
@@ -54,6 +56,8 @@ pub enum SizeOf {
     DescriptorSets,
     /// Its result, which is a number of descriptors that are ready.
     ReadyDescriptors,
+    /// Its result, which is a number of messages.
+    Messages,
     /// The bytes of the arguments and the environment of the program that it has executed.
     ProgramArguments,
     /// The mappings of the memory that the process which it creates gets a copy of.
@@ -115,6 +119,11 @@ const fn of_sets(name: &'static str) -> CallClass {
     call(name, FormWords::Outcome).with_size(SizeOf::DescriptorSets)
 }
 
+/// A call on a descriptor whose result is a number of messages.
+const fn passes(name: &'static str) -> CallClass {
+    of_fd(name).with_size(SizeOf::Messages)
+}
+
 /// A call on a descriptor that returns how many others are ready.
 const fn of_ready(name: &'static str) -> CallClass {
     of_fd(name).with_size(SizeOf::ReadyDescriptors)
@@ -173,8 +182,8 @@ const IOCTL_REQUESTS: &[(u64, &str)] = &[
 
 /// The calls of which more than the name and the error matters. The forms are those of
 /// scripts/program-calls.py, but that it does not tell whether a close is of a shared file, whether a
-/// write extends a file, whether a program has a loader, or whether a futex had a waiter or was waited
-/// for.
+/// write extends a file, whether a program has a loader, whether a futex had a waiter or was waited
+/// for, or what openat2(2) has opened.
 pub const CLASSES: &[CallClass] = &[
     // Descriptors.
     call("close", FormWords::Close),
@@ -225,9 +234,9 @@ pub const CLASSES: &[CallClass] = &[
     // Its first descriptor is the one that it writes to.
     CallClass { reads: Some(1), ..moves("sendfile") },
     call("getrandom", FormWords::Outcome).with_size(SizeOf::Result),
-    // Sockets. How many bytes the messages have is in their structures alone: the result is their number.
-    of_fd("sendmmsg"),
-    of_fd("recvmmsg"),
+    // Sockets. How many bytes the messages have is in their structures alone.
+    passes("sendmmsg"),
+    passes("recvmmsg"),
     of_fd("connect"),
     of_fd("accept"),
     of_fd("accept4"),
@@ -244,8 +253,7 @@ pub const CLASSES: &[CallClass] = &[
     call("open", FormWords::Open(1)).with_path(0),
     call("openat", FormWords::Open(2)).with_path(1),
     of_path("creat", 0),
-    // Its flags are in a structure, and no price depends on the path alone.
-    of_path("openat2", 1),
+    call("openat2", FormWords::OpenHow(2)).with_path(1),
     call("newfstatat", FormWords::Stat(3)).with_path(1),
     of_path("stat", 0),
     of_path("lstat", 0),

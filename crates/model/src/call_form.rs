@@ -109,8 +109,18 @@ pub struct FormKey {
     pub descriptors: Option<u64>,
     /// That of a call that copies mappings.
     pub mappings: Option<u64>,
+    /// That of a call about messages.
+    pub messages: Option<u64>,
     /// The components of the path.
     pub depth: Option<u32>,
+}
+
+impl FormKey {
+    /// Calls without a size and without a path.
+    pub fn of(form: String) -> Self {
+        let (bytes, descriptors, mappings, messages) = (None, None, None, None);
+        Self { form, bytes, descriptors, mappings, messages, depth: None }
+    }
 }
 
 /// A call that has returned.
@@ -118,7 +128,7 @@ pub struct FormKey {
 pub struct ReturnedCall {
     /// The calls that it is counted with.
     pub key: FormKey,
-    /// The bytes, the descriptors or the mappings that it was about.
+    /// The bytes, the descriptors, the mappings or the messages that it was about.
     pub moved: u64,
 }
 
@@ -165,6 +175,7 @@ impl BegunCall {
             | SizeOf::Nothing
             | SizeOf::Result
             | SizeOf::ReadyDescriptors
+            | SizeOf::Messages
             | SizeOf::ProgramArguments => None,
         };
         Self {
@@ -212,7 +223,9 @@ impl BegunCall {
         let moved = match self.size {
             _ if is_error => None,
             SizeOf::Nothing => None,
-            SizeOf::Result | SizeOf::ReadyDescriptors => u64::try_from(value).ok(),
+            SizeOf::Result | SizeOf::ReadyDescriptors | SizeOf::Messages => {
+                u64::try_from(value).ok()
+            }
             SizeOf::ProgramArguments => task.argument_bytes(),
             SizeOf::Argument(_)
             | SizeOf::Descriptors(_)
@@ -221,14 +234,17 @@ impl BegunCall {
         };
         let form = joined(&self.form, &end);
         let class = moved.map(size_class);
-        let (bytes, descriptors, mappings) = match self.size {
+        let key = FormKey { depth: self.depth, ..FormKey::of(form) };
+        let key = match self.size {
             SizeOf::Descriptors(_) | SizeOf::DescriptorSets | SizeOf::ReadyDescriptors => {
-                (None, class, None)
+                FormKey { descriptors: class, ..key }
             }
-            SizeOf::Mappings => (None, None, class),
-            _ => (class, None, None),
+            SizeOf::Mappings => FormKey { mappings: class, ..key },
+            SizeOf::Messages => FormKey { messages: class, ..key },
+            SizeOf::Nothing | SizeOf::Result | SizeOf::Argument(_) | SizeOf::ProgramArguments => {
+                FormKey { bytes: class, ..key }
+            }
         };
-        let key = FormKey { form, bytes, descriptors, mappings, depth: self.depth };
         ReturnedCall { key, moved: moved.unwrap_or(0) }
     }
 }
@@ -256,6 +272,11 @@ fn words_of(
         }
         FormWords::Execute => (String::new(), FormEnd::Executed),
         FormWords::Open(flags) => (String::new(), FormEnd::Opened { flags: args[flags] }),
+        // The kernel could not read it either, and has opened nothing.
+        FormWords::OpenHow(at) => {
+            let flags = task.word(args[at]).unwrap_or(0);
+            (String::new(), FormEnd::Opened { flags })
+        }
         FormWords::Stat(flags) => match path {
             Some([]) if args[flags] & AT_EMPTY_PATH != 0 => {
                 (joined("empty", &task.descriptor(args[0])), FormEnd::Nothing)

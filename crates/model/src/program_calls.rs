@@ -19,19 +19,24 @@ pub struct FormCount {
     /// null of a call that copies none, and of older counters.
     #[serde(default)]
     pub mappings: Option<u64>,
+    /// The most messages of its size class, a power of two: those that sendmmsg(2) has sent or
+    /// recvmmsg(2) has received; null of other calls, and of older counters.
+    #[serde(default)]
+    pub messages: Option<u64>,
     /// The components of its path; null of a call without a path.
     pub depth: Option<u32>,
     /// How often it was made.
     pub calls: u64,
-    /// The bytes of all of these calls together; their descriptors or mappings, where that class is
-    /// given.
+    /// The bytes of all of these calls together; their descriptors, mappings or messages, where that
+    /// class is given.
     pub moved: u64,
 }
 
 impl FormCount {
-    /// The mean size of these calls, in bytes, descriptors or mappings; `None` without a size.
+    /// The mean size of these calls, in bytes, descriptors, mappings or messages; `None` without a size.
     pub fn mean_size(&self) -> Option<f64> {
-        let has_size = self.bytes.or(self.descriptors).or(self.mappings).is_some();
+        let size = self.bytes.or(self.descriptors).or(self.mappings).or(self.messages);
+        let has_size = size.is_some();
         has_size.then(|| self.moved as f64 / self.calls.max(1) as f64)
     }
 }

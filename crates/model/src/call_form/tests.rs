@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::call_classes::class_of;
 
-/// A task with descriptors 3, a file, 4, a pipe, and 5, a duplicate of another one; paths by
-/// address, and one word.
+/// A task with descriptors 3, a file, 4, a pipe, and 5, a duplicate of another one; paths and words by
+/// address.
 struct MadeUpTask(BTreeMap<u64, &'static str>);
 
 impl TaskView for MadeUpTask {
@@ -45,7 +45,13 @@ impl TaskView for MadeUpTask {
     }
 
     fn word(&mut self, address: u64) -> Option<u64> {
-        (address == 1).then_some(CLONE_THREAD)
+        match address {
+            1 => Some(CLONE_THREAD),
+            6 => Some(0),
+            7 => Some(O_DIRECTORY),
+            8 => Some(O_CREAT | 1),
+            _ => None,
+        }
     }
 
     fn descriptors_in_sets(&mut self, args: [u64; 6]) -> Option<u64> {
@@ -107,6 +113,12 @@ fn a_form_has_the_words_of_the_script_that_counts_programs() {
         ("openat", [0, 2, unnamed, 0, 0, 0], 3, "openat create"),
         ("openat", [0, 2, directory, 0, 0, 0], 3, "openat directory"),
         ("openat", [0, 2, create, 0, 0, 0], -2, "openat ENOENT"),
+        ("openat2", [0, 2, 6, 24, 0, 0], 3, "openat2 file"),
+        ("openat2", [0, 2, 7, 24, 0, 0], 3, "openat2 directory"),
+        ("openat2", [0, 2, 8, 24, 0, 0], 3, "openat2 create"),
+        ("openat2", [0, 2, 8, 24, 0, 0], 4, "openat2 pipe"),
+        ("openat2", [0, 2, 8, 24, 0, 0], -2, "openat2 ENOENT"),
+        ("openat2", [0, 2, 9, 24, 0, 0], -14, "openat2 ?"),
         ("newfstatat", [3, 1, 0, 0x1000, 0, 0], 0, "newfstatat empty file"),
         ("newfstatat", [3, 2, 0, 0x1000, 0, 0], -2, "newfstatat ENOENT"),
         ("statx", [3, 1, 0x1000, 0, 0, 0], 0, "statx empty file"),
@@ -169,6 +181,18 @@ fn descriptors_are_no_bytes() {
     };
     assert_eq!(of(1), ("poll".to_owned(), None, Some(128), 100));
     assert_eq!(of(-11), ("poll EAGAIN".to_owned(), None, None, 0));
+}
+
+#[test]
+fn messages_are_no_bytes() {
+    for name in ["sendmmsg", "recvmmsg"] {
+        let of = |value| {
+            let ReturnedCall { key, moved } = returned(name, [3, 1, 9, 0, 0, 0], value);
+            (key.bytes, key.descriptors, key.messages, moved)
+        };
+        assert_eq!(of(3), (None, None, Some(4), 3), "{name}");
+        assert_eq!(of(-11), (None, None, None, 0), "{name}");
+    }
 }
 
 #[test]

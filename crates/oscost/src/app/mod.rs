@@ -55,6 +55,7 @@ pub use measurement::retention::{CompletedRun, Completion, Retention};
 pub use observer::{Observer, Omission};
 pub use results::figures::SUMMARY_RULES;
 pub use results::gate::{Gate, GateMetric, GatePower, GateRule, Threshold};
-pub use selection::programs::{Effort, ProgramRequest};
+pub use selection::effort::Effort;
+pub use selection::programs::ProgramRequest;
 pub use targets::connect::BusyPolicy;
 pub use targets::slurm_nodes::{NodeOutcome, NodeOutcomes, NodeTarget, node_targets};

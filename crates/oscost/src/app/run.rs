@@ -17,7 +17,8 @@ use super::observer::Observer;
 use super::results::earlier_study_runs::MeasuredStudy;
 use super::results::run_before::PreviousRun;
 use super::selection::cases::{Selection, select};
-use super::selection::programs::{CommandTrials, Effort, ProgramRequest, trial_budget};
+use super::selection::effort::{CommandTrials, Effort, trial_budget};
+use super::selection::programs::ProgramRequest;
 use super::selection::study_rows::{
     StudyRows, repeat_as_study, study_rows, study_without_comparison,
 };

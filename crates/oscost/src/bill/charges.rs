@@ -329,6 +329,7 @@ fn op_price(rule: &PriceRule, bytes: Option<f64>, prices: &PriceList<'_>) -> Opt
         axis: &rule.axis,
         value: bytes / rule.bytes,
         has_nothing: rule.ends_empty,
+        of_one: rule.of_one,
     });
     let op = prices.price(&rule.case, size)?;
     let mut amount = op.amount.clone();

@@ -43,6 +43,9 @@ pub struct PriceRule {
     /// The bytes of a call that are one on that axis.
     #[serde(default = "whole")]
     pub bytes: f64,
+    /// Whether the figure of the case is that of one on its axis, and an op takes as many times as much.
+    #[serde(default)]
+    pub of_one: bool,
     /// Whether the op ends with a call that moves nothing. Such a call pays `part` of an op at
     /// nothing, and each other one what it does not pay.
     #[serde(default)]
@@ -158,6 +161,7 @@ impl PriceRule {
             part: whole(),
             axis: size(),
             bytes: whole(),
+            of_one: false,
             ends_empty: false,
             less: Vec::new(),
             plus: Vec::new(),
@@ -298,6 +302,10 @@ mod tests {
         for name in ["read", "getdents64", "copy_file_range", "sendfile"] {
             assert_eq!(case(&format!("{name} disk")), None, "it waited");
         }
+        for name in ["sendmmsg", "recvmmsg"] {
+            assert_eq!(case(&format!("{name} udp")), Some("socket/batch:by=udp"));
+            assert_eq!(case(&format!("{name} unix")), Some("socket/batch:by=unix-dgram"));
+        }
         assert_eq!(case("read pipe EAGAIN"), Some("syscall/read"));
         assert_eq!(case("lseek proc"), Some("syscall/lseek"));
         assert_eq!(case("setxattr"), Some("directory/xattr:by=set"));
@@ -314,7 +322,11 @@ mod tests {
             assert_eq!(case(&format!("{name} dynamic")), Some("process/fork-exec:link=loader"));
         }
         assert_eq!(case("openat2 ENOENT"), Some("directory/missing"));
-        assert_eq!(case("openat2"), None, "of what is not known");
+        for what in ["file", "directory", "create", "proc", "device", "tty", "unknown"] {
+            let [of_openat, of_openat2] =
+                ["openat", "openat2"].map(|name| case(&format!("{name} {what}")));
+            assert_eq!(of_openat2, of_openat, "{what}");
+        }
         let execve = rule_of("execve").unwrap();
         assert_eq!((execve.part, &execve.less[..]), (1.0, &["process/fork-exit".to_owned()][..]));
     }

@@ -7,6 +7,7 @@ use super::exit::ExitStatus;
 use super::exports::{BillDocument, BillTable, Exports, Subject};
 use super::lock_arguments::LockArguments;
 use super::output::Output;
+use super::report::bill_text;
 use super::run_text::report_id;
 use super::terminal::Terminal;
 use super::values::label;
@@ -14,7 +15,7 @@ use crate::app::bill::watch::{Request as WatchRequest, bill as bill_of_process};
 use crate::app::bill::{EndedBill, Request, bill as bill_of};
 use crate::app::bills;
 use crate::app::{CounterChoice, ProgramRequest, UsageError};
-use crate::report;
+use crate::report::{self, Screen};
 
 /// The most that kernel.pid_max may be, on 64-bit kernels.
 const MAX_PROCESS_ID: u32 = 4_194_304;
@@ -127,6 +128,9 @@ pub(super) struct Arguments {
     /// Show notes and errors only: no progress, and not where the bill is kept.
     #[arg(short, long)]
     quiet: bool,
+    /// Also show which rows priced each item, and how it was measured.
+    #[arg(short, long, conflicts_with = "bills")]
+    verbose: bool,
     #[command(flatten)]
     exports: Exports,
     /// What a line of CSV and Parquet is.
@@ -256,7 +260,8 @@ pub(super) fn bill(arguments: Arguments, output: &mut Output) -> anyhow::Result<
         (None, bills, _) => return Err(refusal(bills.len(), !has_program).into()),
     };
     let kept_as = if arguments.no_store { None } else { bills::keep(&bill, &terminal) };
-    let text = || display::text(&report::bill::view(&bill));
+    let screen = Screen { verbose: arguments.verbose, ..Screen::default() };
+    let text = || bill_text(&bill, screen);
     let document = BillDocument { bill: &bill, table: *table };
     let shown = exports.write_with_text(&Subject::Bill(document), text, output);
     if !quiet {

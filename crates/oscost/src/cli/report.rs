@@ -2,7 +2,7 @@
 
 use oscost_model::bill::Bill;
 
-use super::display;
+use super::display::fitted_text;
 use super::exit::ExitStatus;
 use super::exports::{BillDocument, BillTable, Exports, RunDocument, Subject, Table};
 use super::output::Output;
@@ -12,9 +12,8 @@ use super::terminal::Terminal;
 use super::values::{CountedArguments, PlotArguments, ScreenArguments};
 use crate::app::UsageError;
 use crate::app::report::{ReportSubject, Run, read};
-use crate::report;
-use crate::report::Screen;
 use crate::report::run::{CountedEvents, Plots};
+use crate::report::{self, DetailsOf, Screen};
 
 /// Which run or bill, and how it is written.
 #[derive(Debug, clap::Args)]
@@ -61,7 +60,7 @@ pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
         ReportSubject::Bill(bill) => {
             let [plot, no_plot] = arguments.plots.options();
             refuse_for_bill(&[plot, no_plot])?;
-            show_bill(&bill, *table, exports, output)?;
+            show_bill(&bill, *table, arguments.screen.screen(), exports, output)?;
             return Ok(ExitStatus::Success);
         }
     };
@@ -120,12 +119,18 @@ pub(super) fn refuse_for_bill(options: &[(&str, bool)]) -> anyhow::Result<()> {
 pub(super) fn show_bill(
     bill: &Bill,
     table: Option<TableChoice>,
+    screen: Screen,
     exports: &Exports,
     output: &mut Output,
 ) -> anyhow::Result<()> {
     let table = table.map_or(Ok(BillTable::Items), TableChoice::of_bill)?;
     match exports.is_empty() {
-        true => output.write(&display::text(&report::bill::view(bill))),
+        true => output.write(&bill_text(bill, screen)),
         false => exports.write(&Subject::Bill(BillDocument { bill, table }), output),
     }
+}
+
+/// A bill as it fits standard output.
+pub(super) fn bill_text(bill: &Bill, screen: Screen) -> String {
+    fitted_text(report::bill::view(bill), Screen { details: DetailsOf::Bill, ..screen })
 }

@@ -156,19 +156,19 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
         Verb::Show { run, exports, samples, table, plots, counted, verbose } => {
             exports.check()?;
             let kept = runs::export(&run, samples || exports.needs_samples())?;
+            // What is shown again is shown whole.
+            let screen = Screen { verbose, ..Screen::default() };
             let run = match reported(kept, &Terminal::new(output)) {
                 ReportSubject::Run(run) => *run,
                 ReportSubject::Bill(bill) => {
                     let [plot, no_plot] = plots.options();
                     refuse_for_bill(&[("--samples", samples), plot, no_plot])?;
-                    show_bill(&bill, table, &exports, output)?;
+                    show_bill(&bill, table, screen, &exports, output)?;
                     return Ok(ExitStatus::Success);
                 }
             };
             let table = table.map(TableChoice::of_run).transpose()?;
             let (plots, counted) = (plots.into(), counted.into());
-            // What is shown again is shown whole.
-            let screen = Screen { verbose, ..Screen::default() };
             let shown = ShownRun { run, samples, table, plots, counted, screen };
             show(&shown, &exports, output)?;
         }

@@ -73,6 +73,7 @@ fn class_words(words: FormWords) -> ClassWords {
         FormWords::Write => of(8, 0, 0),
         // O_TMPFILE contains O_DIRECTORY.
         FormWords::Open(flags) => of(2, flags, O_CREAT | O_TMPFILE),
+        FormWords::OpenHow(at) => of(9, at, O_CREAT | O_TMPFILE),
         FormWords::Stat(flags) => of(3, flags, AT_EMPTY_PATH),
         FormWords::Request(_) => of(4, 1, u64::from(u32::MAX)),
         FormWords::Family => of(4, 0, u64::from(u32::MAX)),
@@ -90,7 +91,7 @@ fn class_bytes(name: &str) -> Vec<u8> {
     let words = class_words(class.words);
     let (size, size_argument) = match class.size {
         SizeOf::Nothing => (0, 0),
-        SizeOf::Result | SizeOf::ReadyDescriptors => (1, 0),
+        SizeOf::Result | SizeOf::ReadyDescriptors | SizeOf::Messages => (1, 0),
         SizeOf::Argument(at) | SizeOf::Descriptors(at) => (2, at),
         SizeOf::DescriptorSets => (3, 0),
         SizeOf::ProgramArguments => (4, 0),
@@ -163,7 +164,7 @@ impl RawForm {
         })
     }
 
-    /// The most bytes, descriptors or mappings of its size class.
+    /// The most bytes, descriptors, mappings or messages of its size class.
     fn size_class(&self) -> Option<u64> {
         match self.size {
             0 => None,
@@ -266,11 +267,7 @@ impl FormNames {
     pub fn form(&self, key: &[u8]) -> Option<FormKey> {
         let mut raw = RawForm::parse(key)?;
         let name = match raw.call {
-            OTHER => {
-                let form = OTHER_FORMS.to_owned();
-                let (bytes, descriptors, mappings) = (None, None, None);
-                return Some(FormKey { form, bytes, descriptors, mappings, depth: None });
-            }
+            OTHER => return Some(FormKey::of(OTHER_FORMS.to_owned())),
             FOREIGN => FOREIGN_CALL.to_owned(),
             number => match self.0.get(&number) {
                 Some(&name) => name.to_owned(),

@@ -20,8 +20,8 @@ pub use self::render::markdown::{page as markdown_page, report as markdown};
 pub use self::render::parquet::parquet;
 pub use self::render::parquet_table::table as table_parquet;
 pub use self::render::terminal::{
-    Screen, ScreenFormat, WIDTH, WholeTable, fitted, report as terminal, report_on as terminal_on,
-    table as terminal_table,
+    DetailsOf, Screen, ScreenFormat, WIDTH, WholeTable, fitted, report as terminal,
+    report_on as terminal_on, table as terminal_table,
 };
 pub use self::render::{json, progress};
 pub use self::text::plain;

@@ -30,25 +30,40 @@ fn a_bill_has_its_items_and_the_difference_and_says_what_has_no_price() {
     let sandbox = with_prices();
     let ran = bill(&sandbox, &[]).exits(0);
     assert_fits(&ran.stdout);
-    // The id of the run whose prices these are, and its time, which the grade has, too.
-    let is_stable = |line: &&str| !line.starts_with("  prices of run ");
-    let stable: String = ran.stdout.split_inclusive('\n').filter(is_stable).collect();
-    let (shown, trust) = stable.split_once("Trust: ").unwrap();
-    assert!(trust.starts_with("poor"), "{trust}");
-    for begin in ["the difference is more than half of", "counting added 99 % to its real time: "] {
-        assert!(trust.contains(&format!("\n  {begin}")), "{begin:?}: {trust}");
-    }
-    golden("bill.txt", shown);
+    assert!(ran.stdout.starts_with("cat spent 30.1 ms in the kernel; "), "{}", ran.stdout);
+    let trust = "\nTrust: poor: the difference is more than half of";
+    // The reasons have the id of the run whose prices these are, and its time.
+    let (before, rest) = ran.stdout.split_once("\nOther reasons of its grade\n").unwrap();
+    let (reasons, after) = rest.split_once("\n\n").unwrap();
+    assert!(before.contains(trust), "{before}");
+    assert!(reasons.contains("  counting added 99 % to its real time: "), "{reasons}");
+    golden("bill.txt", &format!("{before}\n{after}"));
     for words in [
-        "cat spent",
         "charged in all",
         "measured system time",
         "the difference",
-        "  prices of run ",
         "no price: 7 x read file",
-        "`oscost run file/read:via=read` measures what is missing",
+        "Next: `oscost run file/read:via=read` measures what is missing.",
+        "More: `--verbose` shows which rows priced each item",
     ] {
         assert!(ran.stdout.contains(words), "`{words}` is not in:\n{}", ran.stdout);
+    }
+}
+
+#[test]
+fn which_rows_priced_an_item_is_shown_on_demand() {
+    let sandbox = with_prices();
+    let parts = ["\nPrices\n  getppid: syscall/getppid:via=raw\n", "\n  prices of run "];
+    let shown = bill(&sandbox, &["--verbose"]).exits(0).stdout;
+    assert_fits(&shown);
+    for part in parts {
+        assert!(shown.contains(part), "{part:?} is not in:\n{shown}");
+    }
+    for command in [&["report", "last"][..], &["runs", "show", "last"]] {
+        let whole = sandbox.oscost(&[command, &["--verbose"]].concat()).exits(0).stdout;
+        assert_eq!(whole, shown, "{command:?}");
+        let short = sandbox.oscost(command).exits(0).stdout;
+        assert!(parts.iter().all(|part| !short.contains(part)), "{short}");
     }
 }
 
@@ -292,7 +307,8 @@ fn two_bills_of_one_command_are_compared_and_nothing_is_claimed() {
     let sandbox = with_two_bills();
     let text = sandbox.oscost(&["bill", "@before", "@after"]).exits(0).stdout;
     assert_fits(&text);
-    for words in ["new spends ", "charged in all", "measured system time", "the difference"] {
+    assert!(text.starts_with("new spends "), "{text}");
+    for words in ["\n\nbase: `cat x`", "charged in all", "measured system time", "the difference"] {
         assert!(text.contains(words), "`{words}` is not in:\n{text}");
     }
     let json = sandbox.oscost(&["bill", "last~1", "last", "--json", "-"]).exits(0).json();
@@ -357,6 +373,7 @@ fn a_command_or_two_bills_and_not_both() {
         (&["bill", "a", "--", "true"], "cannot compare bills and make one"),
         (&["bill", "a", "b", "--trials", "6"], "cannot be used with"),
         (&["bill", "a", "b", "--label", "x"], "cannot be used with"),
+        (&["bill", "a", "b", "--verbose"], "cannot be used with"),
         (&["bill", "a", "b", "--counter", "ptrace"], "cannot be used with"),
         (&["bill", "a", "b", "--pid", "1"], "cannot be used with"),
         (&["bill", "--pid", "abc"], "it must be the number of a process"),

@@ -135,7 +135,7 @@ fn trials_end_when_the_system_time_is_known_unless_clock_ticks_divide_it() {
 fn the_text_of_a_bill_says_what_was_measured() {
     let sandbox = Sandbox::new();
     let target = host(&sandbox, "6.1.0", &json!({}));
-    let arguments = ["bill", "--at", &target, "--trials", "6", "--", "cat", "x"];
+    let arguments = ["bill", "--at", &target, "--trials", "6", "--verbose", "--", "cat", "x"];
     let ran = sandbox.oscost(&arguments).exits(0);
     assert!(ran.stdout.contains("  measuring "), "{}", ran.stdout);
     assert!(!ran.stdout.contains("no price:"), "{}", ran.stdout);

@@ -30,7 +30,8 @@ use crate::app::measurement::run_header::timestamp;
 use crate::app::observer::Observer;
 use crate::app::results::added_costs::stored_added_costs;
 use crate::app::results::prices::{PriceRuns, minute_of};
-use crate::app::selection::programs::{Effort, ProgramRequest};
+use crate::app::selection::effort::Effort;
+use crate::app::selection::programs::ProgramRequest;
 use crate::app::targets::connect::BusyPolicy;
 use crate::app::targets::prepare::prepare;
 use crate::bill::{

@@ -16,7 +16,8 @@ use crate::app::measurement::retention::{CompletedRun, Completion, Retention};
 use crate::app::measurement::run_header::fresh_seed;
 use crate::app::observer::Observer;
 use crate::app::run::{self, run_until};
-use crate::app::selection::programs::{Effort, ProgramRequest};
+use crate::app::selection::effort::Effort;
+use crate::app::selection::programs::ProgramRequest;
 use crate::app::targets::connect::BusyPolicy;
 use crate::fleet::{
     AnalysedLinks, MeasuredNetwork, NodePair, all_pairs, analyse_links, balanced_pairs, usual_pairs,

@@ -12,7 +12,7 @@ use super::retention::{CompletedRun, Retention, observe};
 use super::run_header::run_header;
 use crate::app::observer::Observer;
 use crate::app::selection::cases::Selection;
-use crate::app::selection::programs::{CommandTrials, Effort};
+use crate::app::selection::effort::{CommandTrials, Effort};
 use crate::app::targets::connect::{ConnectOptions, reserve_this_machine};
 use crate::app::targets::prepare::{PreparedTarget, prepare};
 use crate::app::targets::vm::find_kernel;

@@ -1,26 +1,23 @@
 //! Programs to measure: those that come with oscost, a file of the user's own, and the commands
 //! behind `--`.
 
-use std::io::{ErrorKind, IsTerminal};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Family};
 use oscost_model::journal::PlannedRow;
 use oscost_model::parameter::SampledParameter;
 use oscost_model::point::MAX_AXES;
-use oscost_model::program::{FAMILY, TrialTime};
+use oscost_model::program::FAMILY;
 use oscost_model::target::Host;
 
+use super::command_input::{input_path, piped_input};
+use super::effort::{CommandTrials, Effort};
 use super::named_files::read_workload;
 use crate::app::error::UsageError;
-use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::files::input_copy::InputCopy;
-use crate::files::input_file;
 use crate::files::user_folder::program_folder;
 use crate::plan::SkippedRow;
-use crate::run::TrialBudget;
 use crate::treatments::command_line::split;
 use crate::workloads::{self, CommandError, Parameter, ProgramFiles, RunEnvironment, Spec};
 
@@ -30,15 +27,6 @@ const MAX_COMMANDS: usize = 12;
 const MAX_TURNS: usize = 32;
 /// The most parameters with a random value: their values are in the record of each trial.
 const MAX_SAMPLED: usize = 8;
-/// Pairs that may be lost.
-const SPARE_PAIRS: u32 = 2;
-/// What is read from a pipe is kept in memory; a larger input is that of a file.
-const MAX_PIPED_MIB: u64 = 64;
-
-/// The time for trials beyond the minimum number, as for the price list.
-const TRIAL_TIME: Duration = Duration::from_secs(60);
-/// The same for figures that are published.
-const TRIAL_TIME_THOROUGH: Duration = Duration::from_secs(600);
 
 /// What a request says about programs.
 #[derive(Clone, Debug, Default)]
@@ -106,29 +94,6 @@ impl ProgramRequest {
                 Err(UsageError::with_hint(&what, "name one after `--`"))
             }
             None => Ok(()),
-        }
-    }
-}
-
-/// How precise the figures are to be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Effort {
-    /// The least that gives a figure or a verdict.
-    Quick,
-    /// The usual.
-    #[default]
-    Default,
-    /// For figures that are published.
-    Thorough,
-}
-
-impl Effort {
-    /// Its name in a record.
-    pub(crate) fn text(self) -> &'static str {
-        match self {
-            Effort::Quick => "quick",
-            Effort::Default => "default",
-            Effort::Thorough => "thorough",
         }
     }
 }
@@ -402,97 +367,6 @@ impl Programs {
 /// More trials of a command add little, and a record should stay readable.
 const MAX_COMMAND_TRIALS: u32 = 20_000;
 
-/// How many trials a command of the command line gets.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct CommandTrials {
-    /// At least so many.
-    pub(crate) min: u32,
-    /// As many as fit into this time.
-    pub(crate) time: TrialTime,
-}
-
-impl CommandTrials {
-    /// Those of a command alone.
-    pub(crate) fn alone(effort: Effort, budget_s: Option<f64>) -> Self {
-        let (min, seconds) = match effort {
-            Effort::Quick => (3, 3.0),
-            Effort::Default => (10, 10.0),
-            Effort::Thorough => (30, 60.0),
-        };
-        let first_look_s = budget_s.unwrap_or(seconds);
-        Self { min, time: TrialTime { first_look_s, last_look_s: None } }
-    }
-
-    /// Those of commands that are compared. What is no different after the first look is measured
-    /// until the pairs span the minute that the verdict `equivalent` needs.
-    pub(crate) fn compared(effort: Effort, budget_s: Option<f64>, comparisons: usize) -> Self {
-        let (min, first_look_s, last_look_s) = match effort {
-            Effort::Quick => (8, 5.0, None),
-            Effort::Default => (20, 20.0, Some(61.0)),
-            Effort::Thorough => (40, 120.0, None),
-        };
-        let time = match budget_s {
-            Some(first_look_s) => TrialTime { first_look_s, last_look_s: None },
-            None => TrialTime { first_look_s, last_look_s },
-        };
-        // Fewer could never be a discovery, however large the difference is.
-        let enough = min_pairs_for_discovery(comparisons.max(1) * time.looks() as usize);
-        Self { min: min.max(enough + SPARE_PAIRS), time }
-    }
-}
-
-fn input_error(path: &str, why: &str) -> UsageError {
-    let what = format!("cannot read the standard input {path}: {why}");
-    match what.contains("\n  hint: ") {
-        true => UsageError(what),
-        false => UsageError::with_hint(&what, "name a file that exists and that you may read"),
-    }
-}
-
-/// What a descriptor that the user handed over gives (`-`, `/dev/stdin`, `/dev/fd/63` of
-/// `<(command)` in a shell): a trial could read it once, and other processes not at all. `None` for
-/// other files.
-fn piped_input(path: &str) -> Result<Option<InputCopy>, UsageError> {
-    let source = Path::new(if path == "-" { input_file::STDIN } else { path });
-    if !input_file::is_descriptor(source) {
-        return Ok(None);
-    }
-    let file = input_file::open(source).map_err(|why| input_error(path, &why.to_string()))?;
-    if file.is_terminal() {
-        let why = "it is a terminal\n  hint: name a file, or connect a pipe (`... | oscost ...`)";
-        return Err(input_error(path, why));
-    }
-    match InputCopy::of(file, MAX_PIPED_MIB << 20) {
-        Ok(copy) => Ok(Some(copy)),
-        Err(why) if why.kind() == ErrorKind::FileTooLarge => {
-            let why = format!(
-                "it gives more than {MAX_PIPED_MIB} MiB\n  hint: copy what it gives to a file, and \
-                 name that"
-            );
-            Err(input_error(path, &why))
-        }
-        Err(why) => Err(input_error(path, &why.to_string())),
-    }
-}
-
-/// The absolute path of a file that can be read in each trial. A path with a parameter is that of
-/// several files, which the trials open.
-fn input_path(path: &str) -> anyhow::Result<String> {
-    let error = |why: String| input_error(path, &why);
-    if !path.contains('{') {
-        let facts = std::fs::metadata(path).map_err(|why| error(why.to_string()))?;
-        if !facts.is_file() {
-            let why = "it is not a regular file, and cannot be read again in each trial\n  hint: \
-                       copy what it gives to a file, and name that; a pipe is read by `--stdin - <PIPE`";
-            return Err(error(why.to_owned()).into());
-        }
-        input_file::open(Path::new(path)).map_err(|why| error(why.to_string()))?;
-    }
-    let absolute = std::path::absolute(path).map_err(|why| error(why.to_string()))?;
-    let text = absolute.to_str().ok_or_else(|| error("its name is not UTF-8".to_owned()))?;
-    Ok(text.to_owned())
-}
-
 /// The environment of programs on a host: this machine, or an invented one for a fake host. Of another
 /// machine nothing is known.
 pub(crate) fn environment(host: &Host, quick: bool) -> RunEnvironment {
@@ -511,25 +385,3 @@ pub(crate) fn environment(host: &Host, quick: bool) -> RunEnvironment {
         skip_checks,
     }
 }
-
-/// How much time the trials of programs may take.
-pub(crate) fn trial_budget(
-    effort: Effort,
-    count_calls: bool,
-    budget_s: Option<f64>,
-) -> TrialBudget {
-    let time_budget = match effort {
-        Effort::Quick => Duration::ZERO,
-        Effort::Default => TRIAL_TIME,
-        Effort::Thorough => TRIAL_TIME_THOROUGH,
-    };
-    TrialBudget {
-        time_budget,
-        spread: effort != Effort::Quick,
-        count_calls,
-        run_limit: budget_s.map(Duration::from_secs_f64),
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -16,6 +16,8 @@ pub(in crate::bill) struct Size<'a> {
     pub(in crate::bill) value: f64,
     /// Whether the line of the smallest two sizes goes on below them.
     pub(in crate::bill) has_nothing: bool,
+    /// Whether the figure of a row is that of one of its size.
+    pub(in crate::bill) of_one: bool,
 }
 
 /// A price.

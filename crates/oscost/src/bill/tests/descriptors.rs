@@ -1,4 +1,4 @@
-//! Calls that are about a number of descriptors.
+//! Calls that are about a number of descriptors, or of messages.
 
 use super::*;
 
@@ -15,6 +15,28 @@ fn a_poll_is_priced_by_the_number_of_its_descriptors() {
     let rows = vec![of(10, 300.0), of(1_000, 10_200.0)];
     let found = charges(rows, vec![poll], Faults::default());
     assert_eq!(amount(&found, "poll"), Some(4.0 * 1_200.0));
+}
+
+#[test]
+fn a_call_on_several_messages_pays_for_each_what_one_of_as_many_takes() {
+    let of = |count: u64, ns: f64| row(&format!("socket/batch:by=udp,count={count}"), ns);
+    let charged = |name: &str, messages: u64| {
+        let sent = FormCount {
+            form: name.to_owned(),
+            messages: Some(messages.next_power_of_two()),
+            calls: 10,
+            moved: 10 * messages,
+            ..FormCount::default()
+        };
+        let rows = vec![of(1, 2_200.0), of(8, 2_000.0)];
+        amount(&charges(rows, vec![sent], Faults::default()), name).map(f64::round)
+    };
+    // Half of 2,200 ns, and of 8 x 2,000 ns; between and above on the line through both.
+    assert_eq!(charged("sendmmsg udp", 1), Some(10.0 * 1_100.0));
+    assert_eq!(charged("recvmmsg udp", 8), Some(10.0 * 8_000.0));
+    let each = (8_000.0 - 1_100.0) / 7.0;
+    assert_eq!(charged("sendmmsg udp", 2), Some((10.0 * (1_100.0 + each)).round()));
+    assert_eq!(charged("sendmmsg udp", 64), Some((10.0 * (8_000.0 + 56.0 * each)).round()));
 }
 
 #[test]

@@ -280,7 +280,7 @@ static __noinline int fill_form(struct activity *a, struct task_struct *task, st
 {
 	struct form *form;
 	struct file *file;
-	__u64 word = 0;
+	__u64 address, word = 0;
 
 	if (!a)
 		return 0;
@@ -310,7 +310,9 @@ static __noinline int fill_form(struct activity *a, struct task_struct *task, st
 		form->word = argument(regs, a->class.word_argument) & a->class.mask;
 		break;
 	case MEMORY_WORD:
-		if (bpf_probe_read_user(&word, sizeof(word), (void *)argument(regs, 0))) {
+	case OPEN_HOW:
+		address = argument(regs, a->class.word_argument);
+		if (bpf_probe_read_user(&word, sizeof(word), (void *)address)) {
 			form->flags |= WORD_UNREAD;
 			count_unread();
 		}
@@ -366,7 +368,7 @@ static __always_inline int may_be_of_disk(struct activity *a)
 // each comparison is a branch.
 static __always_inline int tells_at_return(struct activity *a)
 {
-	__u32 tellers = 1u << OPEN | 1u << STAT | 1u << FUTEX;
+	__u32 tellers = 1u << OPEN | 1u << OPEN_HOW | 1u << STAT | 1u << FUTEX;
 
 	return a->waited_for_disk || (tellers >> a->class.words & 1);
 }
@@ -385,7 +387,7 @@ static __noinline int finish_kind(struct activity *a, struct task_struct *task, 
 		form->kind = DISK;
 		__builtin_memset(form->name, 0, NAME_BYTES);
 	}
-	if (a->class.words == OPEN && !form->error)
+	if ((a->class.words == OPEN || a->class.words == OPEN_HOW) && !form->error)
 		fill_kind(form, task, result);
 	if (a->class.words == STAT && form->kind != NOT_LOOKED_UP && !(form->flags & EMPTY_PATH)) {
 		// The descriptor was not what it was about.

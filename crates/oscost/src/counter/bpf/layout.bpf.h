@@ -94,10 +94,11 @@ enum words {
 	OPEN,                   // Flags, and the kind of the descriptor that it returns.
 	STAT,                   // A flag; with it and an empty path the kind of the first argument.
 	ARGUMENT,               // An argument.
-	MEMORY_WORD,            // What the first argument points to.
+	MEMORY_WORD,            // What an argument points to.
 	CLOSE,                  // As DESCRIPTOR, and whether others refer to the file.
 	FUTEX,                  // As ARGUMENT, and whether it has woken a task.
 	WRITES,                 // As DESCRIPTOR, and whether the third argument reaches beyond the file.
+	OPEN_HOW,               // As OPEN, by what an argument points to.
 };
 
 // What a call does to what is counted.

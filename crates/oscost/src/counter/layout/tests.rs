@@ -62,6 +62,11 @@ fn keys_have_the_forms_of_the_tracer() {
     assert_eq!(text("openat", |it| (it.error, it.depth) = (2, 2)), "openat ENOENT");
     assert_eq!(text("openat", |it| (it.kind, it.word) = (3, 0o100)), "openat create");
     assert_eq!(text("openat", |it| (it.kind, it.word) = (8, 0o100)), "openat device");
+    assert_eq!(text("openat2", |it| (it.kind, it.depth) = (3, 2)), "openat2 file");
+    assert_eq!(text("openat2", |it| (it.kind, it.depth) = (4, 2)), "openat2 directory");
+    assert_eq!(text("openat2", |it| (it.kind, it.word) = (3, 0o100)), "openat2 create");
+    assert_eq!(text("openat2", |it| (it.error, it.depth) = (2, 2)), "openat2 ENOENT");
+    assert_eq!(text("openat2", |it| (it.error, it.flags) = (14, WORD_UNREAD)), "openat2 EFAULT");
     let empty = |it: &mut RawForm| {
         (it.kind, it.word, it.depth, it.flags) = (3, 0x1000, 0, EMPTY_PATH);
     };
@@ -120,6 +125,10 @@ fn keys_have_sizes_and_depths() {
     // Memory that is shared has no size.
     let shared = form("clone", |it| it.word = CLONE_VM as u32);
     assert_eq!((shared.form.as_str(), shared.mappings), ("clone process", None));
+    let udp = |it: &mut RawForm| (it.kind, it.size, it.name) = (9, 4, "UDP".to_owned());
+    let sent = form("sendmmsg", udp);
+    assert_eq!(sent.form, "sendmmsg udp");
+    assert_eq!((sent.bytes, sent.descriptors, sent.messages), (None, None, Some(4)));
     let depths = [0, 1, 3, NO_DEPTH].map(|depth| form("openat", |it| it.depth = depth).depth);
     assert_eq!(depths, [Some(0), Some(1), Some(3), None]);
 }

@@ -61,6 +61,7 @@ pub(super) fn program_calls() -> ProgramCalls {
         bytes,
         descriptors: None,
         mappings: None,
+        messages: None,
         depth: None,
         calls,
         moved: calls * bytes.unwrap_or(0),

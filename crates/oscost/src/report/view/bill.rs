@@ -11,6 +11,7 @@ mod instructions;
 mod items;
 #[cfg(test)]
 pub(in crate::report) mod made_up;
+mod notes;
 mod pair_prices;
 mod price_rows;
 mod shared_ops;
@@ -20,8 +21,7 @@ mod time_source;
 mod trial_times;
 mod without_price;
 
-use oscost_model::bill::{Bill, BillItem, BilledTrials, MeasuredPrices};
-use oscost_model::unit::Unit;
+use oscost_model::bill::Bill;
 
 pub(in crate::report::view) use self::alternatives::section as alternatives;
 pub(in crate::report::view) use self::beyond::lines as beyond_lines;
@@ -29,38 +29,59 @@ pub(in crate::report::view) use self::families::{Family, families, is_small};
 pub(in crate::report::view) use self::instructions::section as instructions;
 use self::items::table;
 pub(in crate::report::view) use self::items::{item_notes, share_text};
+pub(in crate::report::view) use self::notes::remarks;
 pub(in crate::report::view) use self::price_rows::price;
 pub(in crate::report::view) use self::sum_notes::notes as sum_notes;
 pub(in crate::report::view) use self::without_price::section as doubts;
 use crate::advice::trust::Trust;
-use crate::report::figures::{occurrences, rough, with_thousands};
-use crate::report::text::{minute, plain, plural, shell_command};
-use crate::report::view::bill_counting::{counting, watch};
-use crate::report::view::document::{Block, Item, Paragraph, Section, View};
+use crate::report::figures::with_thousands;
+use crate::report::text::{plain, plural, shell_command};
+use crate::report::view::bill_counting::watch;
+use crate::report::view::document::{AnswerPlace, Block, Paragraph, Section, View};
+use crate::report::view::sections::Remarks;
 use crate::report::view::{answer, what_if};
 
 /// More words of a command than these are in the record alone.
 const MAX_COMMAND_CHARS: usize = 60;
 
-/// The bill: the items and the reconciliation, their prices, what it does not have, what a change would add, what
-/// would help, and what it says.
+/// The bill: what it says, the items and the reconciliations, what a change would add, and what would help; then
+/// what to do next, and what qualifies it.
 pub fn view(bill: &Bill) -> View {
     let mut sections = vec![Section::of("", [Block::Table(table(bill))])];
-    sections.extend(price_rows::section(bill));
-    sections.extend(doubts(bill));
     sections.extend(instructions(bill));
     sections.extend(what_if::sections(bill));
     sections.extend(alternatives(bill));
+    let next_before = sections.len();
+    sections.extend(other_reasons(bill));
+    sections.extend(doubts(bill));
     let beyond = Block::list(beyond_lines(bill));
     sections.extend(beyond.map(|list| Section::of("Beyond the bill", [list])));
-    sections.extend(Block::list(notes(bill)).map(|list| Section::of("How it was made", [list])));
+    sections.push(method(bill));
     View {
         title: title(bill),
         lead: lead(bill).collect(),
         answer: Some(answer::bill::answer(bill)),
+        answer_place: AnswerPlace::First { next_before },
         sections,
         ..View::default()
     }
+}
+
+/// Why it is trusted no further, but for the weightiest reason, which the answer has; `None` of no others.
+pub(in crate::report::view) fn other_reasons(bill: &Bill) -> Option<Section> {
+    let list = Block::list(answer::bill::other_reasons(bill));
+    list.map(|list| Section::of("Other reasons of its grade", [list]))
+}
+
+/// How it was made: what qualifies its figures, then in detail.
+fn method(bill: &Bill) -> Section {
+    let Remarks { shown, method, .. } = remarks(bill);
+    let blocks = [
+        Block::list(shown),
+        Block::details("Prices", price_rows::lines(bill)),
+        Block::details("How it was counted and priced", method),
+    ];
+    Section::of("How it was made", blocks.into_iter().flatten())
 }
 
 /// What the bill is called: its label, or by its program.
@@ -116,128 +137,6 @@ fn conditions(bill: &Bill) -> String {
     let level = if has_interval { ", 95 % intervals in brackets" } else { "" };
     let higher = answer::bill::higher_time_clause(&bill.trials);
     format!("`{shown}{more}` on {model}{release}{at}; {measured}{level}: {times}{higher}")
-}
-
-/// How it was counted and priced, and what is doubtful about it.
-pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
-    let prices = &bill.prices;
-    let first = prices.runs.first().map(|run| {
-        let others = prices.runs.len() - 1;
-        let others = match others {
-            0 => String::new(),
-            others => format!(", and of {}", plural(others as u64, "other run")),
-        };
-        let (id, at) = (crate::report::text::id_beginning(&run.id), minute(&run.started));
-        format!("prices of run {id} ({at}){others}")
-    });
-    let measured = prices.measured.iter().flat_map(measurement);
-    let stale = prices.stale.iter().map(|why| format!("stale prices: {}", plain(why)));
-    let counting = match (&bill.counted, &bill.not_counted) {
-        (Some(counted), _) => counting(counted, bill.watched.is_some()),
-        (None, why) => {
-            let why = why.as_deref().unwrap_or("unknown reason");
-            vec![format!(
-                "missing: calls, forks, execs and signals were not counted: {}; the times and page \
-                 faults of untouched trials are all there is",
-                plain(why)
-            )]
-        }
-    };
-    let ticks = ticks_note(&bill.trials);
-    let treated = (!bill.treatments.is_empty()).then(|| {
-        let counted = bill.counted_without.as_deref();
-        let counted = counted.map_or(String::new(), |why| {
-            format!("; its calls were counted without them: {}", plain(why))
-        });
-        format!("the program ran under {}{counted}", plain(&bill.treatments.join("+")))
-    });
-    let first = treated.into_iter().chain(first);
-    let all = first.chain(measured).chain(stale).chain(counting).chain(switches::notes(bill));
-    let all = all.chain(time_source::note(bill)).chain(time_source::left_out(bill));
-    let all = all
-        .chain(fault_note(bill))
-        .chain(below_zero::notes(bill))
-        .chain(share_note(bill))
-        .chain(reuse_note(bill))
-        .chain(ticks)
-        .chain(cool_prices::notes(bill));
-    let all = all.chain(function_prices::notes(bill)).chain(pair_prices::notes(bill));
-    let all = all.chain(instructions::note(bill)).chain(answer::bill::further_doubts(bill));
-    all.map(Item::from).collect()
-}
-
-/// How the clock ticks of short runs or of short processes made the system time.
-fn ticks_note(trials: &BilledTrials) -> Option<String> {
-    match trials.clock_ticks {
-        Some(ticks) => Some(format!(
-            "system time: exact CPU time, divided by the clock ticks of the program's control groups \
-             ({} ticks)",
-            with_thousands(ticks.round())
-        )),
-        None => (trials.system_figure == "mean").then(|| {
-            "few clock ticks find a run of the program in the kernel: the system time is the mean"
-                .to_owned()
-        }),
-    }
-}
-
-/// Of which page faults the kind is not known.
-fn fault_note(bill: &Bill) -> Option<String> {
-    let events = bill.counted.as_ref().and_then(|counted| counted.calls.events);
-    if events.is_none_or(|events| events.faults.of_known_kind() == 0) {
-        let note = "the kind of page faults is not known: minor ones are charged as first touches \
-                    of anonymous pages";
-        return (bill.trials.minor_faults > 0.0).then(|| note.to_owned());
-    }
-    let mut unknown = bill.items.iter().filter(|item| item.times > 0.0);
-    let unknown = unknown.find(|item| item.name == "minor page fault")?;
-    Some(format!(
-        "the kind of {} page faults is not known: they are charged as first touches of anonymous \
-         pages",
-        occurrences(unknown.times)
-    ))
-}
-
-/// Why page faults are charged in no whole number beside counts that are whole.
-fn share_note(bill: &Bill) -> Option<String> {
-    // The median of the trials need not be whole either; a kind is counted.
-    let is_of_kind = |item: &&BillItem| {
-        let name = item.name.as_str();
-        name.ends_with(" page fault") && !["minor page fault", "major page fault"].contains(&name)
-    };
-    let mut kinds = bill.items.iter().filter(is_of_kind);
-    kinds.any(|item| item.times.fract() != 0.0).then(|| {
-        "page faults that prices of forks and execs contain are taken off each kind in the same \
-         share: the rest is no whole number"
-            .to_owned()
-    })
-}
-
-/// What is among the faults that reuse a page, and is not told apart.
-fn reuse_note(bill: &Bill) -> Option<String> {
-    let reused = bill.items.iter().find(|item| item.name == "reuse page fault")?;
-    Some(format!(
-        "{} reuse page faults: first writes to pages of a shared mapping that were read before are \
-         among them, at the same price, as the kernel tells no difference",
-        occurrences(reused.times)
-    ))
-}
-
-/// Which prices were measured for the bill.
-fn measurement(measured: &MeasuredPrices) -> Vec<String> {
-    let prices = plural(measured.cases.len() as u64, "price");
-    let took = rough(measured.seconds, Unit::Seconds);
-    let mut lines = vec![format!("measuring {prices} took {took}")];
-    if measured.interrupted {
-        lines.push("missing: prices whose measurement was interrupted".to_owned());
-    }
-    if measured.block_missing {
-        lines.push("missing: the last third of the trials, which was to follow it".to_owned());
-    }
-    if let Some(why) = &measured.failure {
-        lines.push(format!("missing: prices whose measurement failed: {}", plain(why)));
-    }
-    lines
 }
 
 #[cfg(test)]

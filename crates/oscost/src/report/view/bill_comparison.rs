@@ -11,7 +11,7 @@ use crate::report::figures::{Style, at_least, rough, rough_added, with_thousands
 use crate::report::text::{minute, plain, plural, shell_command};
 use crate::report::view::bill_counting::watch;
 use crate::report::view::document::{
-    Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
+    Answer, AnswerPlace, Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
 };
 
 /// More words of a command than these are in the record alone.
@@ -27,7 +27,8 @@ const SMALL_SHARE: f64 = 0.000_5;
 
 /// The comparison: a sentence, the items and the totals, and what is not known.
 pub fn view(compared: &BillComparison) -> View {
-    let lead = [headline(compared), side("base", &compared.base), side("new", &compared.new)];
+    let lead = [side("base", &compared.base), side("new", &compared.new)];
+    let findings = vec![format!("{}.", headline(compared))];
     let mut sections = vec![Section::of("", [Block::Table(table(compared))])];
     if let Some(list) = Block::list(unknown(compared)) {
         sections.push(Section::of("Without a change", [list]));
@@ -35,7 +36,13 @@ pub fn view(compared: &BillComparison) -> View {
     if let Some(list) = Block::list(notes(compared)) {
         sections.push(Section::of("How to read it", [list]));
     }
-    let view = View { lead: lead.map(Paragraph::from).into(), sections, ..View::default() };
+    let view = View {
+        lead: lead.map(Paragraph::from).into(),
+        answer: Some(Answer { findings, ..Answer::default() }),
+        answer_place: AnswerPlace::First { next_before: sections.len() },
+        sections,
+        ..View::default()
+    };
     view.as_page("Two bills side by side", "Items")
 }
 

@@ -2,7 +2,7 @@
 
 use oscost_model::bill::{BilledCounts, Watched};
 use oscost_model::program_calls::{
-    KernelEvents, OutsideWakesByCall, RemoteWakes, RemoteWakesByCall, WakesOfIdle,
+    KernelEvents, OutsideWakesByCall, ProgramCalls, RemoteWakes, RemoteWakesByCall, WakesOfIdle,
 };
 use oscost_model::unit::Unit;
 
@@ -25,7 +25,7 @@ pub(super) fn watch(watched: &Watched) -> String {
     format!("process {pid} ({threads}){children}, watched for {time}{end}{on_cpu}")
 }
 
-/// How the calls were counted.
+/// How the calls were counted, and what the counts lack.
 pub(super) fn counting(counted: &BilledCounts, is_watched: bool) -> Vec<String> {
     let calls = &counted.calls;
     let varying = match counted.varying_forms {
@@ -71,17 +71,7 @@ pub(super) fn counting(counted: &BilledCounts, is_watched: bool) -> Vec<String> 
             number_of(counted.lost_events, "event")
         ));
     }
-    lines.push(format!(
-        "{}, {}, {}, {}, {}",
-        number_of(calls.calls(), "call"),
-        number_of(calls.execs, "exec"),
-        number_of(calls.forks, "fork"),
-        number_of(calls.threads, "thread"),
-        number_of(calls.signals, "signal")
-    ));
-    if let Some(events) = &calls.events {
-        lines.extend(event_lines(events));
-    }
+    lines.extend(calls.events.as_ref().and_then(hidden_waker));
     if calls.unfinished > 0 {
         lines.push(format!("{} never returned", number_of(calls.unfinished, "call")));
     }
@@ -95,6 +85,19 @@ pub(super) fn counting(counted: &BilledCounts, is_watched: bool) -> Vec<String> 
         ));
     }
     lines
+}
+
+/// How much was counted, and what else happened.
+pub(super) fn events(calls: &ProgramCalls) -> Vec<String> {
+    let all = format!(
+        "{}, {}, {}, {}, {}",
+        number_of(calls.calls(), "call"),
+        number_of(calls.execs, "exec"),
+        number_of(calls.forks, "fork"),
+        number_of(calls.threads, "thread"),
+        number_of(calls.signals, "signal")
+    );
+    [all].into_iter().chain(calls.events.iter().flat_map(event_lines)).collect()
 }
 
 /// What else happened while the calls were counted, but for the faults, which are items. Voluntary
@@ -190,11 +193,15 @@ fn outside(events: &KernelEvents) -> Vec<String> {
         .map(|times| format!("it woke tasks of other programs on another CPU {times}"));
     let by_outside = times(events.remote_wakes_by_outside)
         .map(|times| format!("other programs woke its tasks from another CPU {times}"));
+    of_outside.into_iter().chain(by_outside).collect()
+}
+
+/// Why wake-ups by other programs are not known; `None` where they are.
+fn hidden_waker(events: &KernelEvents) -> Option<String> {
     // A monitor, and a counter that tells neither, leave both out.
     let is_hidden =
         events.remote_wakes_of_outside.is_some() && events.remote_wakes_by_outside.is_none();
-    let hidden = is_hidden.then(|| HIDDEN_WAKER.to_owned());
-    of_outside.into_iter().chain(by_outside).chain(hidden).collect()
+    is_hidden.then(|| HIDDEN_WAKER.to_owned())
 }
 
 /// A number of things, its thousands apart: `1,013 calls`.
@@ -205,9 +212,7 @@ fn number_of(count: u64, noun: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::program_calls::{
-        FaultCounts, FormCount, OutsideWakes, ProgramCalls, WakesOfIdleByCall,
-    };
+    use oscost_model::program_calls::{FaultCounts, FormCount, OutsideWakes, WakesOfIdleByCall};
 
     use super::*;
 
@@ -228,7 +233,11 @@ mod tests {
         let lines = counting(&counted(), false);
         let first = "3 runs counted by ebpf, all with the same counts of calls; counting added \
                      2.5 % to the real time";
-        assert_eq!((lines[0].as_str(), lines.len()), (first, 2));
+        assert_eq!(lines, [first]);
+        assert_eq!(
+            super::events(&counted().calls),
+            ["0 calls, 0 execs, 0 forks, 0 threads, 0 signals"]
+        );
         let reason = Some("rights: not root".to_owned());
         let counts =
             BilledCounts { added_pct: None, counter_reason: reason, lost_events: 1, ..counted() };
@@ -301,8 +310,7 @@ mod tests {
         ];
         assert_eq!(event_lines(&events), expected);
         let calls = ProgramCalls { events: Some(events), ..counted().calls };
-        let lines = counting(&BilledCounts { calls, ..counted() }, false);
-        assert_eq!(lines[lines.len() - 3..], expected);
+        assert_eq!(super::events(&calls)[1..], expected);
         let unknown = KernelEvents { softirqs: None, voluntary_to_process: None, ..events };
         assert_eq!(event_lines(&unknown).len(), 1);
     }
@@ -370,9 +378,15 @@ mod tests {
         assert_eq!(event_lines(&events(by(1), by(4)))[1..], both);
         assert_eq!(event_lines(&events(None, by(4)))[1..], both[1..]);
         assert_eq!(event_lines(&events(by(0), by(0))).len(), 1);
-        assert_eq!(event_lines(&events(by(1), None))[1..], [both[0], HIDDEN_WAKER]);
-        assert_eq!(event_lines(&events(by(0), None))[1..], [HIDDEN_WAKER]);
+        assert_eq!(event_lines(&events(by(1), None))[1..], both[..1]);
         assert_eq!(event_lines(&events(None, None)).len(), 1, "under a monitor neither is told");
+        let is_hidden = |by_outside| {
+            let calls = ProgramCalls { events: Some(events(by(0), by_outside)), ..counted().calls };
+            let lines = counting(&BilledCounts { calls, ..counted() }, false);
+            lines.iter().any(|line| line == HIDDEN_WAKER)
+        };
+        assert_eq!([is_hidden(None), is_hidden(by(1))], [true, false]);
+        assert_eq!(hidden_waker(&events(None, None)), None);
     }
 
     #[test]

@@ -236,10 +236,7 @@ impl FormCounter {
         let has_room = self.counts.len() < MAX_FORMS || self.counts.contains_key(&key);
         let key = match has_room {
             true => key,
-            false => {
-                let form = OTHER_FORMS.to_owned();
-                FormKey { form, bytes: None, descriptors: None, mappings: None, depth: None }
-            }
+            false => FormKey::of(OTHER_FORMS.to_owned()),
         };
         let sum = self.counts.entry(key).or_default();
         sum.calls += 1;
@@ -306,12 +303,13 @@ impl FormCounter {
             .counts
             .into_iter()
             .map(|(key, CallSum { calls, moved })| {
-                let FormKey { form, bytes, descriptors, mappings, depth } = key;
-                FormCount { form, bytes, descriptors, mappings, depth, calls, moved }
+                let FormKey { form, bytes, descriptors, mappings, messages, depth } = key;
+                FormCount { form, bytes, descriptors, mappings, messages, depth, calls, moved }
             })
             .collect();
         forms.sort_by(|one, other| {
-            let key = |it: &FormCount| (it.bytes, it.descriptors, it.mappings, it.depth);
+            let key =
+                |it: &FormCount| (it.bytes, it.descriptors, it.mappings, it.messages, it.depth);
             one.form.cmp(&other.form).then(key(one).cmp(&key(other)))
         });
         ProgramCalls {

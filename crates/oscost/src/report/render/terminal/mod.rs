@@ -16,11 +16,11 @@ mod timeline;
 use self::layout::{INDENT, fold_lines};
 pub use self::layout::{ScreenFormat, WIDTH};
 use self::paint::{Paint, with_classes, with_flag, with_grade, with_verdict};
-pub use self::screen::{Screen, WholeTable, fitted};
+pub use self::screen::{DetailsOf, Screen, WholeTable, fitted};
 pub use self::table::table;
 use crate::report::text::fold;
 use crate::report::view::document::{
-    Answer, Block, Details, Fact, Item, Layout, Paragraph, Section, View,
+    AnswerPlace, Block, Details, Fact, Item, Layout, Paragraph, Section, View,
 };
 
 /// The width of the names of facts, the narrowest that fits.
@@ -34,33 +34,36 @@ pub fn report(view: &View) -> String {
     report_on(view, ScreenFormat::PLAIN)
 }
 
-/// The whole report for a screen; the answer comes last, where a reader of a terminal looks. The lines
-/// above it are facts and no prose: they are as wide as the tables.
+/// The whole report for a screen; the answer comes last, where a reader of a terminal looks, or
+/// first. The other lines are facts and no prose: they are as wide as the tables.
 pub fn report_on(view: &View, screen: ScreenFormat) -> String {
     let lead = |Paragraph { text, hanging }: &Paragraph| {
         with_classes(&fold_lines(text, 0, *hanging, screen.columns), screen.colour)
     };
-    let lead = view.lead.iter().map(lead);
-    let report = match lead.collect::<String>() {
-        lead if lead.is_empty() => sections(&view.sections, screen),
-        lead => lead + &below(&view.sections, screen),
+    let lead: String = view.lead.iter().map(lead).collect();
+    let facts = |parts: &[Section]| match lead.is_empty() {
+        true => sections(parts, screen),
+        false => format!("{lead}{}", below(parts, screen)),
     };
-    match view.answer.as_ref().map(|it| answer(it, screen)) {
-        Some(answer) if report.is_empty() => answer,
-        Some(answer) if !answer.is_empty() => format!("{report}\n{answer}"),
-        _ => report,
-    }
+    let answer = view.answer.clone().unwrap_or_default();
+    let found = paragraphs(answer.findings.iter().chain(&answer.trust), screen);
+    let next = paragraphs(answer.next.iter(), screen);
+    let parts = match view.answer_place {
+        AnswerPlace::Last => vec![facts(&view.sections), found + &next],
+        AnswerPlace::First { next_before } => {
+            let (results, details) = view.sections.split_at(next_before.min(view.sections.len()));
+            vec![found, facts(results), next, sections(details, screen)]
+        }
+    };
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<String>>().join("\n")
 }
 
-/// The answer, a paragraph a line; the doubts are indented, below the grade.
-fn answer(answer: &Answer, screen: ScreenFormat) -> String {
-    let Answer { findings, trust, doubts, next } = answer;
+/// Texts of an answer, a paragraph each.
+fn paragraphs<'a>(texts: impl Iterator<Item = &'a String>, screen: ScreenFormat) -> String {
     let lines =
         |text: &String| with_grade(&fold_lines(text, 0, INDENT, screen.prose()), screen.colour);
-    let doubt = |text: &String| fold_lines(text, INDENT, INDENT, screen.prose());
-    let before: String = findings.iter().chain(trust).map(lines).collect();
-    let doubts: String = doubts.iter().map(doubt).collect();
-    before + &doubts + &next.iter().map(lines).collect::<String>()
+    texts.map(lines).collect()
 }
 
 /// Sections without anything above them.

@@ -39,6 +39,27 @@ impl WholeTable {
     }
 }
 
+/// Of what the details are that `--verbose` shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DetailsOf {
+    /// Of a run, or of several.
+    #[default]
+    Run,
+    /// Of a bill.
+    Bill,
+}
+
+impl DetailsOf {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Run => "More: `--verbose` shows how it was measured, and flags for information.",
+            Self::Bill => {
+                "More: `--verbose` shows which rows priced each item, and how it was measured."
+            }
+        }
+    }
+}
+
 /// What is shown of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Screen {
@@ -46,6 +67,8 @@ pub struct Screen {
     pub lines: Option<usize>,
     /// Whether details are shown.
     pub verbose: bool,
+    /// Of what they are.
+    pub details: DetailsOf,
     /// How whole tables are shown.
     pub whole: WholeTable,
 }
@@ -76,9 +99,7 @@ pub fn fitted(mut view: View, screen: Screen, format: ScreenFormat) -> View {
         }
     }
     if folded && let Some(answer) = &mut view.answer {
-        answer.next.push(
-            "More: `--verbose` shows how it was measured, and flags for information.".to_owned(),
-        );
+        answer.next.push(screen.details.text().to_owned());
     }
     view
 }
@@ -209,5 +230,7 @@ mod tests {
         let text = shown(3, Screen { verbose: true, ..Screen::default() });
         assert!(text.starts_with("How it was measured\n  in a way\n"), "{text}");
         assert!(text.ends_with("\n\nIt costs 1 ns.\n"), "{text}");
+        let text = shown(3, Screen { details: DetailsOf::Bill, ..Screen::default() });
+        assert!(text.contains("More: `--verbose` shows which rows priced each item"), "{text}");
     }
 }

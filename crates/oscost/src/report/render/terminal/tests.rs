@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::report::view::document::{
-    CaseName, Cell, Column, ColumnKind, RowMark, RowScale, Table, TableRow,
+    Answer, CaseName, Cell, Column, ColumnKind, RowMark, RowScale, Table, TableRow,
 };
 
 /// The first character of escape sequences.
@@ -55,6 +55,34 @@ fn tables() -> impl Strategy<Value = Table> {
 
 fn widest(text: &str) -> usize {
     text.lines().map(paint::width).max().unwrap_or(0)
+}
+
+#[test]
+fn an_answer_is_last_or_first_with_the_next_step_before_the_details() {
+    let shown = |answer_place: AnswerPlace, parts: [&str; 2]| {
+        let section = |text: &str| Section::of("", [Block::Text(text.to_owned())]);
+        let answer = Answer {
+            findings: vec!["It costs 1 ns.".to_owned()],
+            trust: Some("Trust: good.".to_owned()),
+            next: vec!["Next: look.".to_owned()],
+        };
+        let sections = parts.into_iter().filter(|text| !text.is_empty()).map(section).collect();
+        let lead = vec![Paragraph::from("the machine".to_owned())];
+        report(&View { lead, answer: Some(answer), answer_place, sections, ..View::default() })
+    };
+    let all = ["a result", "a detail"];
+    assert_eq!(
+        shown(AnswerPlace::Last, all),
+        "the machine\n\na result\n\na detail\n\nIt costs 1 ns.\nTrust: good.\nNext: look.\n"
+    );
+    let first = |next_before: usize| AnswerPlace::First { next_before };
+    assert_eq!(
+        shown(first(1), all),
+        "It costs 1 ns.\nTrust: good.\n\nthe machine\n\na result\n\nNext: look.\n\na detail\n"
+    );
+    let end = "the machine\n\na result\n\na detail\n\nNext: look.\n";
+    assert!(shown(first(2), all).ends_with(end));
+    assert!(shown(first(2), ["", ""]).ends_with("\n\nthe machine\n\nNext: look.\n"));
 }
 
 proptest! {

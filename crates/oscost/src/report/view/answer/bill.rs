@@ -30,8 +30,6 @@ use crate::report::view::document::Answer;
 
 /// Of more items than these the others are in the table alone.
 const MAX_NAMED: usize = 3;
-/// Of more reasons than these the others are among the notes on how the bill was made.
-const MAX_REASONS: usize = 3;
 /// A program that takes so much longer or shorter while it is counted is told of, in per cent.
 const MAX_ADDED_PCT: f64 = 10.0;
 /// A bill that leaves more than this unexplained, in either direction, explains nothing, in per cent.
@@ -43,40 +41,31 @@ const MAX_RANGE_RATIO: f64 = 2.2;
 
 /// The answer of a bill.
 pub(in crate::report::view) fn answer(bill: &Bill) -> Answer {
+    Answer { findings: vec![headline(bill)], trust: Some(grade(&trust_of(bill))), next: next(bill) }
+}
+
+/// The commands that measure what matters most, and then all that is lacking.
+fn next(bill: &Bill) -> Vec<String> {
     let should_be_renewed = !bill.prices.stale.is_empty() || price_runs::has_poor(bill);
     let renewal = should_be_renewed.then(|| "Next: `oscost run` measures prices anew.".to_owned());
-    let next = unpriced::next(bill).or(renewal);
-    let found = trust_of(bill);
-    Answer {
-        findings: vec![headline(bill)],
-        trust: Some(grade(&found)),
-        doubts: doubts(&found).to_vec(),
-        next: next.into_iter().collect(),
-    }
+    let first = unpriced::next(bill).or(renewal);
+    first.into_iter().chain(unpriced::next_of_all(bill)).collect()
 }
 
-/// The grade: in a sentence with its reason if that is one; several are lines of their own.
+/// The grade with the weightiest of its reasons.
 fn grade(found: &Trust) -> String {
-    let grade = found.grade.text();
-    match found.reasons.len() {
-        0 | 1 => trust::sentence(found),
-        2..=MAX_REASONS => format!("Trust: {grade}:"),
-        all => format!("Trust: {grade}: the weightiest of {all} reasons:"),
-    }
-}
-
-/// The reasons that are lines below the grade.
-fn doubts(found: &Trust) -> &[String] {
     match &found.reasons[..] {
-        [] | [_] => &[],
-        reasons => &reasons[..reasons.len().min(MAX_REASONS)],
+        [] | [_] => trust::sentence(found),
+        [weightiest, others @ ..] => {
+            let (grade, others) = (found.grade.text(), plural(others.len() as u64, "other reason"));
+            format!("Trust: {grade}: {weightiest} ({others} below).")
+        }
     }
 }
 
-/// The reasons beyond those, a line each.
-pub(in crate::report::view) fn further_doubts(bill: &Bill) -> Vec<String> {
-    let further = trust_of(bill).reasons.into_iter().skip(MAX_REASONS);
-    further.map(|reason| format!("further reason of its grade: {reason}")).collect()
+/// The reasons of its grade but for the weightiest one.
+pub(in crate::report::view) fn other_reasons(bill: &Bill) -> Vec<String> {
+    trust_of(bill).reasons.into_iter().skip(1).collect()
 }
 
 /// What was charged, in words.

@@ -34,7 +34,7 @@ pub(in crate::report::view) fn answer(history: &History) -> Option<Answer> {
     let has_moved = !changed.is_empty() || judged.iter().any(|it| it.recent_shift.is_some());
     let trust = has_moved.then(|| TRUST.to_owned());
     let next = has_moved.then(|| NEXT.to_owned()).into_iter().collect();
-    Some(Answer { findings, trust, next, ..Answer::default() })
+    Some(Answer { findings, trust, next })
 }
 
 const TRUST: &str = "Trust: a history finds candidates and proves nothing.";

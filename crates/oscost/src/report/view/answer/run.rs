@@ -39,7 +39,7 @@ pub(in crate::report::view) fn answer(record: &Record) -> Option<Answer> {
         [Some(trust::sentence(&found)), steady].into_iter().flatten().collect::<Vec<_>>().join(" ")
     });
     let next = trust::next(record).into_iter().collect();
-    Some(Answer { findings, trust, next, ..Answer::default() })
+    Some(Answer { findings, trust, next })
 }
 
 /// The treatments that everything was measured under, without which no figure may be read; `None` of

@@ -49,7 +49,6 @@ pub(in crate::report::view) fn answer(
         findings,
         trust: trust::of_record(record).map(|found| trust::sentence(&found)),
         next: next.into_iter().collect(),
-        ..Answer::default()
     }
 }
 

@@ -23,66 +23,84 @@ const MAX_NAMED_CASES: usize = 8;
 /// More items than these are counted.
 const MAX_NAMED_ITEMS: usize = 3;
 
-/// Where the cool prices come from, and what would measure those that are lacking.
-pub(super) fn notes(bill: &Bill) -> Vec<String> {
+/// Where the cool prices come from.
+pub(super) fn sources(bill: &Bill) -> Vec<String> {
+    if bill.walk_bytes.is_none() || bill.charged_cool.is_none() {
+        return Vec::new();
+    }
+    let sources = priced(bill).filter_map(|it| it.cool_source.as_deref());
+    // How many are estimates stands below the sums.
+    let measured: Vec<&str> = sources.filter(|source| !source.starts_with(ESTIMATE)).collect();
+    let by_walk = measured.iter().filter(|source| source.starts_with(COOL)).count() as u64;
+    // The selector of a case has a slash, and no treatment has.
+    let at_end = |part: &str| {
+        let of_case = measured.iter().filter(|it| it.contains('/') && it.contains(part));
+        of_case.count() as u64
+    };
+    let across_cpus = at_end(PIPE_ACROSS_CPUS);
+    let after_idle = at_end(AFTER_IDLE);
+    let after_sleep = at_end(AFTER_SLEEP);
+    let of_much_memory = at_end(OF_MUCH_MEMORY);
+    let on_files = at_end("") - across_cpus - after_idle - after_sleep - of_much_memory;
+    let by_walk = format!("cool prices: of {} by a walk before each op", plural(by_walk, "item"));
+    let ends = [
+        (on_files, "calls on many files take more than on few"),
+        (across_cpus, "a pipe between two CPUs takes more than one on one CPU"),
+        (after_idle, "a wake-up takes more of a CPU that was idle for 0.3 ms"),
+        (after_sleep, "a wake-up takes more of a CPU that has stopped its tick"),
+        (of_much_memory, "a first touch takes more after other work, of a page in no cache"),
+    ];
+    let ends = ends.into_iter().filter(|&(count, _)| count > 0).map(|(count, what)| {
+        let include = if count == 1 { "includes" } else { "include" };
+        format!("{} {include} what {what}", plural(count, "cool price"))
+    });
+    [by_walk].into_iter().chain(ends).collect()
+}
+
+/// What is doubtful about them, and what would measure those that are lacking.
+pub(super) fn doubts(bill: &Bill) -> Vec<String> {
     let Some(walk_bytes) = bill.walk_bytes else { return Vec::new() };
-    let treatment = treatment_text(walk_bytes);
     let mut lines = Vec::new();
     if bill.charged_cool.is_some() {
-        let priced: Vec<&BillItem> = bill.items.iter().filter(|it| it.amount.is_some()).collect();
-        let sources = priced.iter().filter_map(|it| it.cool_source.as_deref());
-        // How many are estimates stands below the sums.
-        let measured: Vec<&str> = sources.filter(|source| !source.starts_with(ESTIMATE)).collect();
-        let by_walk = measured.iter().filter(|source| source.starts_with(COOL)).count() as u64;
-        // The selector of a case has a slash, and no treatment has.
-        let at_end = |part: &str| {
-            let of_case = measured.iter().filter(|it| it.contains('/') && it.contains(part));
-            of_case.count() as u64
-        };
-        let across_cpus = at_end(PIPE_ACROSS_CPUS);
-        let after_idle = at_end(AFTER_IDLE);
-        let after_sleep = at_end(AFTER_SLEEP);
-        let of_much_memory = at_end(OF_MUCH_MEMORY);
-        let on_files = at_end("") - across_cpus - after_idle - after_sleep - of_much_memory;
-        let lacking = priced.iter().filter(|it| it.cool_amount.is_none()).count() as u64;
-        lines.push(format!("cool prices: of {} by a walk before each op", plural(by_walk, "item")));
-        let ends = [
-            (on_files, "calls on many files take more than on few"),
-            (across_cpus, "a pipe between two CPUs takes more than one on one CPU"),
-            (after_idle, "a wake-up takes more of a CPU that was idle for 0.3 ms"),
-            (after_sleep, "a wake-up takes more of a CPU that has stopped its tick"),
-            (of_much_memory, "a first touch takes more after other work, of a page in no cache"),
-        ];
-        for (count, what) in ends.into_iter().filter(|&(count, _)| count > 0) {
-            let include = if count == 1 { "includes" } else { "include" };
-            lines.push(format!("{} {include} what {what}", plural(count, "cool price")));
-        }
-        if lacking > 0 {
-            lines.push(format!(
+        let lacking = priced(bill).filter(|it| it.cool_amount.is_none()).count() as u64;
+        lines.extend((lacking > 0).then(|| {
+            format!(
                 "{} without a cool price: in both ends of the range at the same price",
                 plural(lacking, "item")
-            ));
-        }
+            )
+        }));
         lines.extend(below_warm(bill));
         lines.extend(own_part(bill));
     }
-    let uncooled = &bill.prices.uncooled;
-    if !uncooled.is_empty() {
-        let cases: Vec<String> =
-            uncooled.iter().take(MAX_NAMED_CASES).map(|case| plain(case)).collect();
-        let prices = match bill.charged_cool.is_some() {
-            true => "some cool prices are estimates, or of another walk",
-            false => "prices are those of warm caches",
-        };
-        lines.push(format!(
-            "{prices}: `oscost ab --base cool=0 --new {treatment} {}`{} measures them after a walk \
-             through {}B of memory, too",
-            cases.join(" "),
-            more_cases(uncooled.len() - cases.len()),
-            binary(walk_bytes)
-        ));
-    }
+    lines.extend(lacking_rows(bill, walk_bytes));
     lines
+}
+
+/// The items that have a price.
+fn priced(bill: &Bill) -> impl Iterator<Item = &BillItem> {
+    bill.items.iter().filter(|it| it.amount.is_some())
+}
+
+/// The command that measures rows after a walk; `None` if none are lacking.
+fn lacking_rows(bill: &Bill, walk_bytes: u64) -> Option<String> {
+    let uncooled = &bill.prices.uncooled;
+    if uncooled.is_empty() {
+        return None;
+    }
+    let cases: Vec<String> =
+        uncooled.iter().take(MAX_NAMED_CASES).map(|case| plain(case)).collect();
+    let prices = match bill.charged_cool.is_some() {
+        true => "some cool prices are estimates, or of another walk",
+        false => "prices are those of warm caches",
+    };
+    Some(format!(
+        "{prices}: `oscost ab --base cool=0 --new {} {}`{} measures them after a walk through {}B of \
+         memory, too",
+        treatment_text(walk_bytes),
+        cases.join(" "),
+        more_cases(uncooled.len() - cases.len()),
+        binary(walk_bytes)
+    ))
 }
 
 /// Items whose cool amount is below the warm one; `None` without any that has a row.

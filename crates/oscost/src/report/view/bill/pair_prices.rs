@@ -10,9 +10,14 @@ use crate::report::text::{plain, plural};
 /// More cases than these are counted.
 const MAX_NAMED_CASES: usize = 3;
 
-/// What was measured for this bill, and the cases that were tried in vain within a day.
-pub(super) fn notes(bill: &Bill) -> Vec<String> {
-    let mut lines: Vec<String> = bill.prices.pairs.iter().flat_map(measurement).collect();
+/// What was measured for this bill.
+pub(super) fn measurements(bill: &Bill) -> Vec<String> {
+    bill.prices.pairs.iter().map(measurement).collect()
+}
+
+/// What of that is missing, and the cases that were tried in vain within a day.
+pub(super) fn doubts(bill: &Bill) -> Vec<String> {
+    let mut lines: Vec<String> = bill.prices.pairs.iter().flat_map(missing).collect();
     // Cases of one reason are told together.
     let mut told: Vec<(&str, &str)> = Vec::new();
     for UnpairedCase { treatment, reason, .. } in &bill.prices.unpaired {
@@ -25,14 +30,19 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
     lines
 }
 
-fn measurement(measured: &MeasuredPairs) -> Vec<String> {
+fn measurement(measured: &MeasuredPairs) -> String {
     let what = added_by(&measured.treatment);
     let prices = plural(measured.cases.len() as u64, "price");
     let took = rough(measured.seconds, Unit::Seconds);
-    let mut lines = vec![match measured.cases.is_empty() {
+    match measured.cases.is_empty() {
         true => format!("what {what} adds could not be measured of any price, in {took}"),
         false => format!("measuring what {what} adds to {prices} took {took}"),
-    }];
+    }
+}
+
+fn missing(measured: &MeasuredPairs) -> Vec<String> {
+    let what = added_by(&measured.treatment);
+    let mut lines = Vec::new();
     if measured.interrupted {
         lines.push(format!("missing: what {what} adds, where measuring it was interrupted"));
     }

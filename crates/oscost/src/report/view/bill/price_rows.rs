@@ -4,7 +4,6 @@ use oscost_model::bill::{Bill, BillItem};
 
 use super::families::{families, is_small};
 use crate::report::text::plain;
-use crate::report::view::document::{Block, Section};
 
 /// Items that one price is of.
 struct PricedItems {
@@ -12,9 +11,9 @@ struct PricedItems {
     price: String,
 }
 
-/// The prices of the items that have a line in the table, in its order; `None` without any. In a column of
-/// the table they would be cut: a price may name three cases.
-pub(super) fn section(bill: &Bill) -> Option<Section> {
+/// The prices of the items that have a line in the table, in its order. In a column of the table they would
+/// be cut: a price may name three cases.
+pub(super) fn lines(bill: &Bill) -> Vec<String> {
     let mut found: Vec<PricedItems> = Vec::new();
     let items = families(bill).into_iter().flat_map(|family| family.items);
     for item in items.map(|it| it.item).filter(|item| !is_small(item)) {
@@ -27,8 +26,7 @@ pub(super) fn section(bill: &Bill) -> Option<Section> {
             None => found.push(PricedItems { names: vec![name], price }),
         }
     }
-    let lines = found.iter().map(|it| format!("{}: {}", it.names.join(", "), it.price));
-    Block::list(lines).map(|list| Section::of("Prices", [list]))
+    found.iter().map(|it| format!("{}: {}", it.names.join(", "), it.price)).collect()
 }
 
 /// Which rows priced an item, and with which part.

@@ -8,9 +8,15 @@ use super::*;
 use crate::report::terminal;
 
 #[test]
-fn items_are_below_their_family_small_ones_together_and_the_answer_is_last() {
-    let text = terminal(&view(&find()));
+fn the_answer_is_first_then_items_below_their_family_then_the_next_step_and_details() {
+    let mut shown = find();
+    shown.cautions = vec!["it traces itself".to_owned(), "it forks".to_owned()];
+    shown.prices.missing = vec!["host/sysinfo".to_owned()];
+    let text = terminal(&view(&shown));
+    assert!(text.starts_with("find spent 100 ms in the kernel; "), "{text}");
     let lines = [
+        "\nTrust: fair: it traces itself (1 other reason below).\n\n",
+        "\n\n`/usr/bin/find /usr ",
         "\nfiles ",
         "\n  close file ",
         "\n  getdents64 directory ",
@@ -20,12 +26,13 @@ fn items_are_below_their_family_small_ones_together_and_the_answer_is_last() {
         "\ncharged in all ",
         "\nmeasured system time (median) ",
         "\nthe difference ",
-        "\nPrices\n",
+        "\n\nNext: `oscost run host/sysinfo` measures what is missing.\n\n",
+        "\nOther reasons of its grade\n  it forks\n",
         "\nWithout a price\n",
         "\nBeyond the bill\n",
         "\nHow it was made\n",
-        "\nfind spent 100 ms in the kernel; ",
-        "\nTrust: good.",
+        "\nPrices\n",
+        "\nHow it was counted and priced\n",
     ];
     let places = lines.map(|line| text.find(line).unwrap_or_else(|| panic!("{line:?}: {text}")));
     assert!(places.is_sorted(), "{places:?}\n{text}");
@@ -36,6 +43,30 @@ fn items_are_below_their_family_small_ones_together_and_the_answer_is_last() {
         words.starts_with(&["files", "75.0", "ms"]) && words.ends_with(&["75", "%"]),
         "{files}"
     );
+}
+
+#[test]
+fn what_qualifies_figures_is_shown_without_details_and_where_they_come_from_with_them() {
+    let mut shown = bill(vec![priced("reuse page fault", "memory", 1_200.0, 700.0)], 1e6);
+    shown.prices.inlined = vec!["directory/open:by=openat".to_owned()];
+    shown.no_instructions = Some("perf_event_paranoid is 3".to_owned());
+    shown.counted.iter_mut().for_each(|counted| counted.lost_events = 2);
+    let Remarks { shown, method, .. } = remarks(&shown);
+    for begin in [
+        "3 runs counted by ptrace, ",
+        "missing: 2 events had no room",
+        "the kind of page faults is not known",
+        "1,200 reuse page faults: ",
+        "prices are those of inlined loops",
+        "no bill in instructions: ",
+    ] {
+        assert!(shown.iter().any(|line| line.starts_with(begin)), "{begin:?}: {shown:?}");
+    }
+    for begin in
+        ["prices of run 0192 ", "0 calls, 1 exec", "30 voluntary and 4 ", "the system time"]
+    {
+        assert!(method.iter().any(|line| line.starts_with(begin)), "{begin:?}: {method:?}");
+    }
 }
 
 #[test]
@@ -71,7 +102,7 @@ fn each_price_is_whole_below_the_table_with_the_items_that_it_is_of() {
     let lines: Vec<&str> = prices.lines().map(str::trim).collect();
     let files = "openat file, close file: syscall/getppid:via=raw";
     assert_eq!(lines, [files, "zero-fill page fault:", case]);
-    let table = text.split("\nPrices\n").next().unwrap();
+    let table = text.split("\ncharged in all ").next().unwrap();
     assert!(!table.contains("syscall/getppid") && table.contains("95 % interval"), "{table}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }

@@ -5,7 +5,6 @@ use oscost_model::unit::Unit;
 
 use crate::report::figures::{occurrences, per_cent, rough};
 use crate::report::text::{plain, plural};
-use crate::report::view::bill_run_command::run_command;
 use crate::report::view::document::{Block, Section};
 
 /// More items without a price than these are in the record alone.
@@ -15,7 +14,7 @@ const SMALL_SHARE_PCT: f64 = 0.1;
 
 /// What has no price, or a doubtful one; `None` if nothing does.
 pub(in crate::report::view) fn section(bill: &Bill) -> Option<Section> {
-    let lines = unpriced(bill).into_iter().chain(doubtful(bill)).chain(lacking(bill));
+    let lines = unpriced(bill).into_iter().chain(doubtful(bill));
     let is_doubtful = bill.items.iter().any(|item| item.doubt.is_some());
     let title = match is_doubtful {
         true => "Without a price, or with one of another size",
@@ -84,13 +83,6 @@ fn doubtful(bill: &Bill) -> Vec<String> {
         Some(format!("one price: {times} x {} ({doubt})", plain(&item.name)))
     };
     bill.items.iter().filter_map(line).take(MAX_UNPRICED).collect()
-}
-
-/// The command that measures the prices that are lacking.
-fn lacking(bill: &Bill) -> Option<String> {
-    let missing: Vec<&str> = bill.prices.missing.iter().map(String::as_str).collect();
-    (!missing.is_empty())
-        .then(|| format!("{} measures what is missing", run_command(bill, &missing)))
 }
 
 #[cfg(test)]

@@ -28,21 +28,34 @@ pub struct View {
     pub lead: Vec<Paragraph>,
     /// What was found; `None` of a report that finds nothing.
     pub answer: Option<Answer>,
+    /// Where a terminal shows that.
+    pub answer_place: AnswerPlace,
     /// Its sections, in order.
     pub sections: Vec<Section>,
     /// The explanations of benchmarks, by id.
     pub explanations: BTreeMap<String, Vec<Section>>,
 }
 
-/// The answer of a report. A page and a file begin with it; on a terminal it comes last.
+/// Where a terminal shows the answer of a report. A page and a file begin with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AnswerPlace {
+    /// Last, below tables that a reader scrolls over.
+    #[default]
+    Last,
+    /// First; what to do next stands before the section of this number, where the details begin.
+    First {
+        /// The number of that section, or of all.
+        next_before: usize,
+    },
+}
+
+/// The answer of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// What was found, in sentences.
     pub findings: Vec<String>,
     /// How far to trust it, and why no further; `None` where nothing is known of that.
     pub trust: Option<String>,
-    /// Why no further, a line each, where `trust` ends with a colon.
-    pub doubts: Vec<String>,
     /// What to do next, in sentences.
     pub next: Vec<String>,
 }
@@ -50,8 +63,7 @@ pub struct Answer {
 impl Answer {
     /// Its texts in order, a paragraph each.
     pub fn paragraphs(&self) -> impl Iterator<Item = &str> {
-        let before = self.findings.iter().chain(&self.trust).chain(&self.doubts);
-        before.chain(&self.next).map(String::as_str)
+        self.findings.iter().chain(&self.trust).chain(&self.next).map(String::as_str)
     }
 }
 

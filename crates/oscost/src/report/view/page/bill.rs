@@ -8,21 +8,21 @@ mod item_table;
 mod kernel_times;
 mod waterfall;
 
-use std::collections::BTreeMap;
-
 use oscost_model::bill::Bill;
 
 use crate::report::text::{minute, plain};
 use crate::report::view::bill::{
-    alternatives, beyond_lines, doubts, instructions, lead, notes, title,
+    alternatives, beyond_lines, doubts, instructions, lead, other_reasons, remarks, title,
 };
 use crate::report::view::document::{Block, Section, View};
+use crate::report::view::sections::Remarks;
 use crate::report::view::{answer, what_if};
 
 /// The page of a bill.
 pub fn bill(bill: &Bill) -> View {
     let beyond = Block::list(beyond_lines(bill)).into_iter().collect();
-    let method = Block::details("How it was counted and priced", notes(bill));
+    let Remarks { shown, method, .. } = remarks(bill);
+    let method = Block::details("How it was counted and priced", shown.into_iter().chain(method));
     let sections = [
         item_chart::chart(bill)
             .map(|chart| section("charged", "What it was charged for", vec![Block::chart(chart)])),
@@ -32,6 +32,7 @@ pub fn bill(bill: &Bill) -> View {
     let others = [
         alternatives(bill).map(|help| Section { id: "alternatives".to_owned(), ..help }),
         instructions(bill).map(|it| Section { id: "instructions-of-kernel".to_owned(), ..it }),
+        other_reasons(bill).map(|reasons| Section { id: "reasons".to_owned(), ..reasons }),
         doubts(bill).map(|doubts| Section { id: "doubts".to_owned(), ..doubts }),
         Some(section("beyond", "Beyond the bill", beyond)),
         Some(section("items", "All items", vec![Block::Table(item_table::table(bill))])),
@@ -43,7 +44,7 @@ pub fn bill(bill: &Bill) -> View {
         lead: lead(bill).chain([date_line(bill).into()]).collect(),
         answer: Some(answer::bill::answer(bill)),
         sections: sections.chain(others.into_iter().flatten()).collect(),
-        explanations: BTreeMap::new(),
+        ..View::default()
     }
 }
 

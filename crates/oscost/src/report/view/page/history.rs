@@ -1,7 +1,5 @@
 //! The history of figures on a page: a table of changes, and a chart for each series.
 
-use std::collections::BTreeMap;
-
 use oscost_stats::change::MIN_POINTS;
 
 use crate::estimate::history::{Change, History, Series};
@@ -57,7 +55,7 @@ pub fn history(history: &History) -> View {
         lead: lead.into_iter().map(Into::into).collect(),
         answer: answer::history::answer(history),
         sections,
-        explanations: BTreeMap::new(),
+        ..View::default()
     }
 }
 

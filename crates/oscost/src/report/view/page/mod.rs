@@ -71,6 +71,7 @@ pub fn run(shown: &PageContent<'_>) -> View {
         answer: answer(shown),
         sections: sections.into_iter().flatten().collect(),
         explanations: explained(shown.catalog, rows.requested.iter().map(|it| it.row)),
+        ..View::default()
     }
 }
 
@@ -94,6 +95,7 @@ pub fn comparison(shown: &compare::ComparisonContent<'_>, catalog: Option<&Catal
         answer: compare::answer(shown),
         sections: vec![comparisons::of_runs(shown)],
         explanations: explained(catalog, rows),
+        ..View::default()
     }
 }
 

@@ -5,7 +5,7 @@ use oscost_model::unit::Unit;
 
 use super::reason::Reason;
 use crate::report::figures::{per_cent, rough};
-use crate::report::text::plain;
+use crate::report::text::{plain, plain_paragraph};
 use crate::report::view::bill_run_command::run_command;
 
 /// Items of less than this share of the system time are not named after the first one, in per cent.
@@ -81,25 +81,48 @@ pub(super) fn reason(bill: &Bill) -> Option<Reason> {
 /// The command that measures the prices of the large ones; `None` if none of them can be measured, and
 /// of a program on another machine.
 pub(super) fn next(bill: &Bill) -> Option<String> {
-    if bill.host.is_some() {
-        return None;
-    }
-    let (mut cases, mut names): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
-    for item in large(bill).into_iter().take(MAX_NEXT) {
-        let Some(case) = item.case.as_deref() else { continue };
-        if !bill.prices.missing.iter().any(|missing| missing == case) {
-            continue;
-        }
-        names.push(plain(&item.name));
-        if !cases.contains(&case) {
-            cases.push(case);
-        }
-    }
+    let LargeItems { cases, names } = LargeItems::that_can_be_measured(bill);
     let price = if names.len() == 1 { "price" } else { "prices" };
     (!cases.is_empty()).then(|| {
         let command = plain(&run_command(bill, &cases));
         format!("Next: {command} measures the missing {price} of {}.", names.join(", "))
     })
+}
+
+/// The command that measures all prices that are lacking; `None` if `next` does so, and of a program
+/// on another machine.
+pub(super) fn next_of_all(bill: &Bill) -> Option<String> {
+    let named = LargeItems::that_can_be_measured(bill).cases;
+    let missing: Vec<&str> = bill.prices.missing.iter().map(String::as_str).collect();
+    let has_more = bill.host.is_none() && missing.iter().any(|case| !named.contains(case));
+    has_more.then(|| {
+        let command = plain_paragraph(&run_command(bill, &missing));
+        format!("Next: {command} measures what is missing.")
+    })
+}
+
+/// Large items whose prices a run here can measure.
+struct LargeItems<'a> {
+    cases: Vec<&'a str>,
+    names: Vec<String>,
+}
+
+impl<'a> LargeItems<'a> {
+    fn that_can_be_measured(bill: &'a Bill) -> Self {
+        let (mut cases, mut names): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
+        let is_here = bill.host.is_none();
+        for item in large(bill).into_iter().take(MAX_NEXT).filter(|_| is_here) {
+            let Some(case) = item.case.as_deref() else { continue };
+            if !bill.prices.missing.iter().any(|missing| missing == case) {
+                continue;
+            }
+            names.push(plain(&item.name));
+            if !cases.contains(&case) {
+                cases.push(case);
+            }
+        }
+        Self { cases, names }
+    }
 }
 
 fn all_ns(bill: &Bill) -> f64 {

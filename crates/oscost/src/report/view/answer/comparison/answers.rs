@@ -39,7 +39,7 @@ pub(in crate::report::view) fn of_run(record: &Record, groups: &[Group<'_>]) -> 
     };
     let next = next.map(str::to_owned);
     let next = next.into_iter().chain(trust::next(record)).collect();
-    Some(Answer { findings, trust, next, ..Answer::default() })
+    Some(Answer { findings, trust, next })
 }
 
 /// The answer of runs that were compared; `None` of runs without rows.
@@ -76,7 +76,6 @@ pub(in crate::report::view) fn of_runs(
         findings: findings(&group),
         trust: trust::sentence_of_all(base.iter().chain(new)),
         next: vec![next.to_owned()],
-        ..Answer::default()
     })
 }
 

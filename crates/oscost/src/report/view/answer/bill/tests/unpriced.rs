@@ -37,6 +37,12 @@ fn the_next_step_measures_what_is_large_and_lacking() {
     let text = "Next: `oscost run directory/getdents` measures the missing price of getdents64 \
                 directory.";
     assert_eq!(next(&open_bill()), [text]);
+    let mut more = open_bill();
+    more.prices.missing.push("host/sysinfo".to_owned());
+    let all = "Next: `oscost run directory/getdents host/sysinfo` measures what is missing.";
+    assert_eq!(next(&more), [text, all]);
+    more.items.retain(|item| item.name != "getdents64 directory");
+    assert_eq!(next(&more), [all], "none is large");
     let mut refused = open_bill();
     refused.prices.missing.clear();
     assert!(next(&refused).is_empty());
