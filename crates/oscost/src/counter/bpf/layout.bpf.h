@@ -35,11 +35,12 @@ struct kernel_clone_args { unsigned user_worker : 1; };  // Came with PF_USER_WO
 #if defined(__TARGET_ARCH_x86)
 struct thread_info { __u32 status; };
 #define FOREIGN_FLAG 0x2                // TS_COMPAT: the task is in a 32-bit call.
-struct pt_regs { unsigned long di, si, dx, r10, r8, r9, orig_ax; };
+struct pt_regs { unsigned long di, si, dx, r10, r8, r9, orig_ax, cx, r11, ip, flags; };
 #else
 struct thread_info { unsigned long flags; };
 #define FOREIGN_FLAG (1 << 22)          // TIF_32BIT: the task runs a 32-bit program.
-struct pt_regs { __u64 regs[6], orig_x0; int syscallno; };
+#define FOREIGN_MODE 0x10               // PSR_MODE32_BIT
+struct pt_regs { __u64 regs[6], orig_x0, pstate; int syscallno; };
 #endif
 struct task_struct {
 	struct thread_info thread_info;
@@ -144,6 +145,9 @@ struct form {                   // Calls that are counted together; layout.rs re
 
 union form_words { struct form form; __u64 words[4]; };
 
+// The second word of a form, NO_DEPTH alone: the first byte is the lowest one on both processors.
+#define FORM_WITHOUT_PATH ((__u64)NO_DEPTH << 16)
+
 // Calls that returned are counted by the histogram on_cpu alone; off_cpu counts those that were
 // switched off a CPU.
 struct sum { __u64 untimed, moved, on_cpu_ns, off_cpu_ns, on_cpu[BUCKETS], off_cpu[BUCKETS]; };
@@ -164,6 +168,7 @@ struct activity {               // What a task does: its call, and its faults.
 	__u8 waited_for_disk;   // In its call.
 	__u8 in_fault;          // A fault has begun whose kind is not counted yet.
 	struct class class;     // Of its call.
+	__u64 registers;        // Where those of its calls are, see activity_by(); 0 if not known.
 	__u64 entered_ns;       // When its call began.
 	__u64 off_ns;           // When it was switched off its CPU in a call, or 0.
 	__u64 waited_ns;        // For how long it was off its CPU in this call.
@@ -359,6 +364,18 @@ static __always_inline struct running *the_running(void)
 	return bpf_map_lookup_elem(&running, &zero);
 }
 
+// What the task with these registers does, if that is at its CPU: they are at the end of its stack
+// in the kernel, where no other task has its own. So no helper has to tell which task it is.
+static __always_inline struct activity *activity_by(struct pt_regs *regs)
+{
+	struct running *here = the_running();
+	__u64 address = (__u64)regs;
+
+	// The compiler must not take the number that is equal for the pointer.
+	asm volatile("" : "+r"(address));
+	return here && here->activity.registers == address ? &here->activity : 0;
+}
+
 // What the current task does, if that is at its CPU.
 static __always_inline struct activity *running_activity(struct task_struct *task)
 {
@@ -391,6 +408,12 @@ static __always_inline struct activity *bring(struct task *t, struct task_struct
 	return &here->activity;
 }
 
+// No task has what it does at this CPU any more.
+static __always_inline void vacate(struct running *here)
+{
+	here->task = here->activity.registers = 0;
+}
+
 // Puts what a task has done on this CPU back into its entry.
 static __always_inline void put_back(struct task *t, struct task_struct *task)
 {
@@ -399,7 +422,7 @@ static __always_inline void put_back(struct task *t, struct task_struct *task)
 	if (!here || here->task != (__u64)task)
 		return;
 	t->activity = here->activity;
-	here->task = 0;
+	vacate(here);
 }
 
 // Until Linux 6.2 the storage of a task is not found while this CPU changes one: then what it does cannot
@@ -409,7 +432,7 @@ static __always_inline void forget(struct task_struct *task)
 	struct running *here = the_running();
 
 	if (here && here->task == (__u64)task) {
-		here->task = 0;
+		vacate(here);
 		count(&the_state.lost);
 	}
 }
