@@ -17,7 +17,8 @@
 //  * The class of a call is looked up at its entry and kept until it returns. The table of classes
 //    and the state are variables, whose addresses are part of the instructions.
 //  * The sum of a form is in a table of each CPU, at a place that a few multiplications give; only
-//    a form whose place is taken goes through a hash map, which hashes and compares longer.
+//    a form whose place is taken goes through a hash map, which hashes and compares longer. A call
+//    of which nothing but the number matters has a place by that, and its class is two words.
 //  * Where the kernel defends returns (SRSO, retbleed), each return from a function is a
 //    misprediction: on the way of most calls there is none but those of helpers. What few calls
 //    need is a function of its own (__noinline), whose variables have no place in the frame of the
@@ -96,6 +97,13 @@ static __always_inline void begin_form(union form_words *form, __u32 call)
 	form->words[2] = form->words[3] = 0;
 }
 
+// The marks and the class of a plain call, as two stores. No fault is open at an entry.
+static __always_inline void begin_plain(struct activity *a)
+{
+	a->head[0] = IN_CALL;
+	a->head[1] = PLAIN_CLASS;
+}
+
 SEC("tp_btf/sys_enter")
 int count_entry(__u64 *ctx)
 {
@@ -126,6 +134,12 @@ int count_entry(__u64 *ctx)
 	settle_faults(a);
 	a->off_ns = a->waited_ns = 0;
 	class = is_foreign_call(regs) ? 0 : class_of(call);
+	if (class && class->plain) {
+		begin_form(&a->form, call);
+		begin_plain(a);
+		a->entered_ns = bpf_ktime_get_ns();
+		return 0;
+	}
 	begin_form(&a->form, class ? call : number_without_class(regs, call));
 	a->reads_path = a->waited_for_disk = 0;
 	a->bytes = 0;
@@ -186,10 +200,18 @@ int count_return(__u64 *ctx)
 	}
 	if (a->in_fault)
 		count_faults(a, bpf_get_current_task_btf());
-	moved = finish_form(a, result);
-	sum = sum_of(&a->form);
+	if (a->class.plain && !is_error(result)) {
+		sum = sum_of_plain(&a->form);
+	} else {
+		moved = finish_form(a, result);
+		sum = sum_of(&a->form);
+		if (sum)
+			sum->moved += moved;
+	}
 	if (sum)
-		add_call(sum, moved, now - a->entered_ns - a->waited_ns, a->waited_ns);
+		add_call(sum, now - a->entered_ns - a->waited_ns, a->waited_ns);
+	else
+		count(&the_state.lost);
 	return 0;
 }
 

@@ -64,7 +64,8 @@ struct task_struct {
 #define NAME_BYTES 16           // "TCPv6", "[userfaultfd]": the longest names that matter have 13.
 #define MAX_FOLLOWED 32768      // Tasks of a running process that are followed from the beginning.
 #define SLOT_BITS 10
-#define SLOTS (1 << SLOT_BITS)  // A program has some hundred forms.
+#define HASH_SLOTS (1 << SLOT_BITS)     // A program has some hundred forms.
+#define SLOTS (HASH_SLOTS + CALLS)      // Behind these, one of each plain call.
 #define MAX_FORMS 2048          // Those whose slot is taken by another form.
 #define BUCKETS 24              // From 64 ns to 268 ms: see bucket_of().
 #define MAX_ERRNO 4095
@@ -128,7 +129,7 @@ struct class {                  // What matters of a call: layout.rs makes them 
 	__u8 path;              // 1 more than the argument that is the path; 0 for none.
 	__u8 act;               // See enum act.
 	__u8 reads;             // 1 more than the descriptor that may be read from a disk; 0 for none.
-	__u8 pad;
+	__u8 plain;             // 1 if nothing but its number and its error is part of its form.
 };
 
 struct form {                   // Calls that are counted together; layout.rs reads it.
@@ -145,8 +146,10 @@ struct form {                   // Calls that are counted together; layout.rs re
 
 union form_words { struct form form; __u64 words[4]; };
 
-// The second word of a form, NO_DEPTH alone: the first byte is the lowest one on both processors.
-#define FORM_WITHOUT_PATH ((__u64)NO_DEPTH << 16)
+// Words of structures, whose first byte is the lowest one: both processors are little-endian.
+#define FORM_WITHOUT_PATH ((__u64)NO_DEPTH << 16)       // The second one of a form: NO_DEPTH alone.
+#define IN_CALL 1ull            // The first one of an activity: in_call alone.
+#define PLAIN_CLASS (1ull << 56)        // The second one: class.plain alone.
 
 // Calls that returned are counted by the histogram on_cpu alone; off_cpu counts those that were
 // switched off a CPU.
@@ -163,11 +166,16 @@ struct slot {                   // layout.rs reads it.
 enum following { CANDIDATE, COUNTED, ENDED };
 
 struct activity {               // What a task does: its call, and its faults.
-	__u8 in_call;
-	__u8 reads_path;
-	__u8 waited_for_disk;   // In its call.
-	__u8 in_fault;          // A fault has begun whose kind is not counted yet.
-	struct class class;     // Of its call.
+	union {
+		struct {
+			__u8 in_call;
+			__u8 reads_path;
+			__u8 waited_for_disk;   // In its call.
+			__u8 in_fault;  // A fault has begun whose kind is not counted yet.
+			struct class class;     // Of its call.
+		};
+		__u64 head[2];  // The same, see begin_plain().
+	};
 	__u64 registers;        // Where those of its calls are, see activity_by(); 0 if not known.
 	__u64 entered_ns;       // When its call began.
 	__u64 off_ns;           // When it was switched off its CPU in a call, or 0.
