@@ -101,10 +101,22 @@ fn class_bytes(name: &str) -> Vec<u8> {
     let path = class.path.map_or(0, |at| at + 1);
     let reads = class.reads.map_or(0, |at| at + 1);
     let mask = words.mask as u32;
-    let act = act_of(name) as u8;
+    let act = act_of(name);
+    let plain = u8::from(is_plain(class, act));
     let arguments = [words.argument as u8, size_argument as u8];
-    let bytes = [words.number, arguments[0], size, arguments[1], path as u8, act, reads as u8, 0];
-    [&mask.to_ne_bytes()[..], &bytes].concat()
+    let form = [words.number, arguments[0], size, arguments[1]];
+    let rest = [path as u8, act as u8, reads as u8, plain];
+    [&mask.to_ne_bytes()[..], &form, &rest].concat()
+}
+
+/// Whether nothing but the number of a call and its error is part of its form, and nothing else about it
+/// matters: its sum has a place of its own.
+fn is_plain(class: CallClass, act: Act) -> bool {
+    matches!(class.words, FormWords::Outcome)
+        && matches!(class.size, SizeOf::Nothing)
+        && class.path.is_none()
+        && class.reads.is_none()
+        && matches!(act, Act::Nothing | Act::Mark)
 }
 
 /// The numbers of calls that have a class or do something else that matters, and their entries.

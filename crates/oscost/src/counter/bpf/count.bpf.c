@@ -8,15 +8,17 @@
 // library that read a clock.
 //
 // What keeps the cost of a call down, most of all on the way of each call (entry and return):
-//  * What a counted task does is at its CPU while it runs: no call into the kernel finds it. The
-//    entry of a task hangs at its task_struct (task storage): following a pointer instead of
-//    hashing an id, and freed with the task. A task that is not followed costs both looks alone.
+//  * What a counted task does is at its CPU while it runs, and is known by where the registers of its
+//    calls are: no call into the kernel finds it, nor tells which task it is. The entry of a task
+//    hangs at its task_struct (task storage): following a pointer instead of hashing an id, and
+//    freed with the task. A task that is not followed costs both looks alone.
 //  * The programs get typed pointers (tp_btf), whose fields an instruction loads, where
 //    bpf_probe_read_kernel() is a call. Only what has no type (a file of the table) is read so.
 //  * The class of a call is looked up at its entry and kept until it returns. The table of classes
 //    and the state are variables, whose addresses are part of the instructions.
 //  * The sum of a form is in a table of each CPU, at a place that a few multiplications give; only
-//    a form whose place is taken goes through a hash map, which hashes and compares longer.
+//    a form whose place is taken goes through a hash map, which hashes and compares longer. A call
+//    of which nothing but the number matters has a place by that, and its class is two words.
 //  * Where the kernel defends returns (SRSO, retbleed), each return from a function is a
 //    misprediction: on the way of most calls there is none but those of helpers. What few calls
 //    need is a function of its own (__noinline), whose variables have no place in the frame of the
@@ -52,17 +54,24 @@ static __noinline int handle_mark(struct pt_regs *regs, __u32 call)
 	return 0;
 }
 
-// What a followed task does that is not at its CPU yet: it has just been adopted or has just
-// executed the program, or it is the parent's worker, of which that call alone counts.
+// What a followed task does that is not at its CPU yet, or whose registers are not known there: it
+// has just been created, adopted or has just executed the program, or it is the parent's worker, of
+// which that call alone counts.
 static __noinline struct activity *begin_activity(struct task *t, struct task_struct *task,
-						  __u32 call)
+						  struct pt_regs *regs, __u32 call)
 {
+	struct activity *a;
 	struct class *class;
 
 	if (!t)
 		return 0;
-	if (t->following == COUNTED)
-		return bring(t, task);
+	if (t->following == COUNTED) {
+		a = running_activity(task);
+		if (!a)
+			a = bring(t, task);
+		a->registers = (__u64)regs;
+		return a;
+	}
 	class = is_foreign(task) ? 0 : class_of(call);
 	if (t->following != CANDIDATE || !class || class->act != EXECUTE)
 		return 0;
@@ -71,39 +80,69 @@ static __noinline struct activity *begin_activity(struct task *t, struct task_st
 	return &t->activity;
 }
 
+// The number under which a call without a class is counted. A program may make calls of any number.
+static __noinline __u32 number_without_class(struct pt_regs *regs, __u32 call)
+{
+	if (is_foreign_call(regs))
+		return FOREIGN;
+	return call >= OTHER ? OTHER - 1 : call;
+}
+
+// The form of a call before its arguments are looked at.
+static __always_inline void begin_form(union form_words *form, __u32 call)
+{
+	// A store of each word: a load of a word stalls that smaller stores have written to lately.
+	form->words[0] = call;
+	form->words[1] = FORM_WITHOUT_PATH;
+	form->words[2] = form->words[3] = 0;
+}
+
+// The marks and the class of a plain call, as two stores. No fault is open at an entry.
+static __always_inline void begin_plain(struct activity *a)
+{
+	a->head[0] = IN_CALL;
+	a->head[1] = PLAIN_CLASS;
+}
+
 SEC("tp_btf/sys_enter")
 int count_entry(__u64 *ctx)
 {
 	struct pt_regs *regs = (struct pt_regs *)ctx[0];
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct activity *a = running_activity(task);
-	__u32 call = ctx[1], foreign;
+	struct activity *a = activity_by(regs);
+	__u32 call = ctx[1];
+	struct task_struct *task;
 	struct class *class;
 	struct task *t;
 
 	if (!a) {
+		task = bpf_get_current_task_btf();
 		t = entry_of(task);
-		if (!t && the_state.watched)
-			t = adopt(task);
-		else if (!t && the_state.token && !the_state.root)
-			handle_mark(regs, call);
-		if (!t)
-			return 0;
-		a = begin_activity(t, task, call);
+		if (!t) {
+			if (the_state.watched)
+				t = adopt(task);
+			else if (the_state.token && !the_state.root)
+				handle_mark(regs, call);
+			if (!t)
+				return 0;
+		}
+		a = begin_activity(t, task, regs, call);
 		if (!a)
 			return 0;
 	}
 	if (the_state.has_ended)
 		return 0;
-	foreign = is_foreign(task);
-	class = foreign ? 0 : class_of(call);
-	settle_faults(a, task);
-	a->form.words[0] = a->form.words[1] = a->form.words[2] = a->form.words[3] = 0;
-	// A program may make calls of any number.
-	a->form.form.call = foreign ? FOREIGN : call >= OTHER ? OTHER - 1 : call;
-	a->form.form.depth = NO_DEPTH;
+	settle_faults(a);
+	a->off_ns = a->waited_ns = 0;
+	class = is_foreign_call(regs) ? 0 : class_of(call);
+	if (class && class->plain) {
+		begin_form(&a->form, call);
+		begin_plain(a);
+		a->entered_ns = bpf_ktime_get_ns();
+		return 0;
+	}
+	begin_form(&a->form, class ? call : number_without_class(regs, call));
 	a->reads_path = a->waited_for_disk = 0;
-	a->bytes = a->off_ns = a->waited_ns = 0;
+	a->bytes = 0;
 	if (class) {
 		a->class = *class;
 		if (class->path) {
@@ -111,7 +150,7 @@ int count_entry(__u64 *ctx)
 			a->reads_path = 1;
 		}
 		if (tells_at_entry(class))
-			fill_form(a, task, regs);
+			fill_form(a, regs);
 		if (class->act == EXECUTE) {    // Its memory is gone when it returns.
 			fill_depth(&a->form.form, a->path);
 			a->reads_path = 0;
@@ -129,22 +168,26 @@ int count_entry(__u64 *ctx)
 SEC("tp_btf/sys_exit")
 int count_return(__u64 *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct activity *a = running_activity(task);
-	__u64 now, moved, spent;
-	__s64 result = ctx[1];
+	struct activity *a = activity_by((struct pt_regs *)ctx[0]);
+	struct task_struct *task;
 	struct task *t = 0;
+	__u64 now, moved;
 	struct sum *sum;
+	__s64 result;
 
 	if (!a) {
+		task = bpf_get_current_task_btf();
 		t = entry_of(task);
 		if (!t)
 			return 0;
-		a = &t->activity;
+		a = running_activity(task);
+		if (!a)
+			a = &t->activity;
 	}
 	if (!a->in_call)
 		return 0;
 	now = bpf_ktime_get_ns();
+	result = ctx[1];
 	a->in_call = 0;
 	if (the_state.has_ended)
 		return 0;
@@ -152,15 +195,23 @@ int count_return(__u64 *ctx)
 		if (result)                     // The library tries each folder of PATH.
 			return 0;
 		t->following = COUNTED;
-		the_state.root = task->tgid;
+		the_state.root = bpf_get_current_pid_tgid() >> 32;
 		the_state.began_ns = now;
 	}
-	settle_faults(a, task);
-	spent = now - a->entered_ns - a->waited_ns;
-	moved = finish_form(a, task, result);
-	sum = sum_of(&a->form);
+	if (a->in_fault)
+		count_faults(a, bpf_get_current_task_btf());
+	if (a->class.plain && !is_error(result)) {
+		sum = sum_of_plain(&a->form);
+	} else {
+		moved = finish_form(a, result);
+		sum = sum_of(&a->form);
+		if (sum)
+			sum->moved += moved;
+	}
 	if (sum)
-		add_call(sum, moved, spent, a->waited_ns);
+		add_call(sum, now - a->entered_ns - a->waited_ns, a->waited_ns);
+	else
+		count(&the_state.lost);
 	return 0;
 }
 

@@ -62,10 +62,23 @@ static __noinline int count_faults(struct activity *a, struct task_struct *task)
 	return 0;
 }
 
-// Most calls have no fault between them, and none in them.
-static __always_inline void settle_faults(struct activity *a, struct task_struct *task)
+// Whether the kernel has counted faults of a task since the last time.
+static __always_inline int has_new_faults(struct activity *a, struct task_struct *task)
 {
-	if (a->in_fault || a->minor != task->min_flt || a->major != task->maj_flt)
+	return a->minor != task->min_flt || a->major != task->maj_flt;
+}
+
+// Counts the faults of the current task before a call: most calls have none between them. Where a
+// program sees each fault begin, those that it did not see, which the kernel takes itself, wait for
+// the next one that begins, a switch or the exit: so no helper has to tell the task.
+static __always_inline void settle_faults(struct activity *a)
+{
+	struct task_struct *task;
+
+	if (!a->in_fault && the_state.tells_kinds)
+		return;
+	task = bpf_get_current_task_btf();
+	if (a->in_fault || has_new_faults(a, task))
 		count_faults(a, task);
 }
 
@@ -93,7 +106,7 @@ static __noinline int begin_fault(__u32 code)
 	if (!a)
 		return 0;
 	// If nothing was counted since, it is the same fault: the kernel has waited, and tries again.
-	if (!a->in_fault || a->minor != task->min_flt || a->major != task->maj_flt) {
+	if (!a->in_fault || has_new_faults(a, task)) {
 		count_faults(a, task);
 		a->fault_seen = 0;
 	}
@@ -120,7 +133,7 @@ static __always_inline void see(__u32 seen)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct activity *a = activity_of(task);
 
-	if (a && a->in_fault && a->minor == task->min_flt && a->major == task->maj_flt)
+	if (a && a->in_fault && !has_new_faults(a, task))
 		a->fault_seen |= seen;
 }
 

@@ -38,7 +38,7 @@ static __always_inline __s64 number_of_call(struct pt_regs *regs)
 #endif
 }
 
-// Whether a task makes a call by a number of a 32-bit program.
+// Whether a task is in a call by a number of a 32-bit program.
 static __always_inline int is_foreign(struct task_struct *task)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -46,6 +46,22 @@ static __always_inline int is_foreign(struct task_struct *task)
 #else
 	return (task->thread_info.flags & FOREIGN_FLAG) != 0;
 #endif
+}
+
+// The same of the current task at the entry of a call with these registers, which exclude it in
+// most calls. SYSCALL of a 64-bit program leaves the address behind it in rcx, and the flags in r11:
+// by these two the kernel itself knows whether SYSRET may end the call. INT 80 leaves there what the
+// program had.
+static __always_inline int is_foreign_call(struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	if (regs->cx == regs->ip && regs->r11 == regs->flags)
+		return 0;
+#else
+	if (!(regs->pstate & FOREIGN_MODE))
+		return 0;
+#endif
+	return is_foreign(bpf_get_current_task_btf());
 }
 
 // The size class of so many bytes: 1 of none, 2 + N of at most 2^N.
@@ -142,10 +158,10 @@ static __noinline int fill_kind_of_file(struct form *form, struct file *file)
 	return 0;
 }
 
-// The kind of a descriptor of a task; returns the file that it refers to, if there is one.
-static __noinline struct file *fill_kind(struct form *form, struct task_struct *task,
-					 __u64 descriptor)
+// The kind of a descriptor of the current task; returns the file that it refers to, if there is one.
+static __noinline struct file *fill_kind(struct form *form, __u64 descriptor)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct files_struct *open = task->files;
 	struct fdtable *table;
 	struct file **files, *file = 0;
@@ -259,8 +275,9 @@ static __noinline int fill_sets(struct activity *a, struct pt_regs *regs)
 
 // Counts the mappings that a call copies for a new process, unless that shares them or its creator
 // waits for it.
-static __always_inline void fill_mappings(struct activity *a, struct task_struct *task)
+static __always_inline void fill_mappings(struct activity *a)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct mm_struct *mm = task->mm;
 
 	if (a->form.form.word & (CLONE_VM | CLONE_VFORK))
@@ -276,7 +293,7 @@ static __always_inline int tells_at_entry(struct class *class)
 }
 
 // What it tells then.
-static __noinline int fill_form(struct activity *a, struct task_struct *task, struct pt_regs *regs)
+static __noinline int fill_form(struct activity *a, struct pt_regs *regs)
 {
 	struct form *form;
 	struct file *file;
@@ -287,22 +304,22 @@ static __noinline int fill_form(struct activity *a, struct task_struct *task, st
 	form = &a->form.form;
 	switch (a->class.words) {
 	case DESCRIPTOR:
-		fill_kind(form, task, argument(regs, 0));
+		fill_kind(form, argument(regs, 0));
 		break;
 	case CLOSE:
-		file = fill_kind(form, task, argument(regs, 0));
+		file = fill_kind(form, argument(regs, 0));
 		if (file && is_shared(file))
 			form->flags |= SHARED;
 		break;
 	case WRITES:
-		file = fill_kind(form, task, argument(regs, 0));
+		file = fill_kind(form, argument(regs, 0));
 		if (file && form->kind == REGULAR && ends_beyond(file, argument(regs, 2)))
 			form->flags |= APPENDS;
 		break;
 	case STAT:
 		form->word = argument(regs, a->class.word_argument) & a->class.mask;
 		if (form->word)
-			fill_kind(form, task, argument(regs, 0));
+			fill_kind(form, argument(regs, 0));
 		break;
 	case OPEN:
 	case ARGUMENT:
@@ -324,7 +341,7 @@ static __noinline int fill_form(struct activity *a, struct task_struct *task, st
 	else if (a->class.size == SETS_SIZE)
 		fill_sets(a, regs);
 	else if (a->class.size == MAPPINGS_SIZE)
-		fill_mappings(a, task);
+		fill_mappings(a);
 	return 0;
 }
 
@@ -374,7 +391,7 @@ static __always_inline int tells_at_return(struct activity *a)
 }
 
 // What it tells then.
-static __noinline int finish_kind(struct activity *a, struct task_struct *task, __s64 result)
+static __noinline int finish_kind(struct activity *a, __s64 result)
 {
 	struct form *form;
 
@@ -388,7 +405,7 @@ static __noinline int finish_kind(struct activity *a, struct task_struct *task, 
 		__builtin_memset(form->name, 0, NAME_BYTES);
 	}
 	if ((a->class.words == OPEN || a->class.words == OPEN_HOW) && !form->error)
-		fill_kind(form, task, result);
+		fill_kind(form, result);
 	if (a->class.words == STAT && form->kind != NOT_LOOKED_UP && !(form->flags & EMPTY_PATH)) {
 		// The descriptor was not what it was about.
 		form->kind = NOT_LOOKED_UP;
@@ -397,18 +414,23 @@ static __noinline int finish_kind(struct activity *a, struct task_struct *task, 
 	return 0;
 }
 
+static __always_inline int is_error(__s64 result)
+{
+	return result < 0 && result >= -MAX_ERRNO;
+}
+
 // What the return of a call adds to its form; returns the bytes that it moved.
-static __always_inline __u64 finish_form(struct activity *a, struct task_struct *task, __s64 result)
+static __always_inline __u64 finish_form(struct activity *a, __s64 result)
 {
 	struct form *form = &a->form.form;
 	__u64 moved;
 
-	if (result < 0 && result >= -MAX_ERRNO)
+	if (is_error(result))
 		form->error = -result;
 	if (a->reads_path)
 		fill_depth(form, a->path);
 	if (tells_at_return(a))
-		finish_kind(a, task, result);
+		finish_kind(a, result);
 	if (a->class.size == NO_SIZE || form->error)
 		return 0;
 	moved = a->class.size == RESULT_SIZE ? (__u64)result : a->bytes;

@@ -35,11 +35,12 @@ struct kernel_clone_args { unsigned user_worker : 1; };  // Came with PF_USER_WO
 #if defined(__TARGET_ARCH_x86)
 struct thread_info { __u32 status; };
 #define FOREIGN_FLAG 0x2                // TS_COMPAT: the task is in a 32-bit call.
-struct pt_regs { unsigned long di, si, dx, r10, r8, r9, orig_ax; };
+struct pt_regs { unsigned long di, si, dx, r10, r8, r9, orig_ax, cx, r11, ip, flags; };
 #else
 struct thread_info { unsigned long flags; };
 #define FOREIGN_FLAG (1 << 22)          // TIF_32BIT: the task runs a 32-bit program.
-struct pt_regs { __u64 regs[6], orig_x0; int syscallno; };
+#define FOREIGN_MODE 0x10               // PSR_MODE32_BIT
+struct pt_regs { __u64 regs[6], orig_x0, pstate; int syscallno; };
 #endif
 struct task_struct {
 	struct thread_info thread_info;
@@ -63,7 +64,8 @@ struct task_struct {
 #define NAME_BYTES 16           // "TCPv6", "[userfaultfd]": the longest names that matter have 13.
 #define MAX_FOLLOWED 32768      // Tasks of a running process that are followed from the beginning.
 #define SLOT_BITS 10
-#define SLOTS (1 << SLOT_BITS)  // A program has some hundred forms.
+#define HASH_SLOTS (1 << SLOT_BITS)     // A program has some hundred forms.
+#define SLOTS (HASH_SLOTS + CALLS)      // Behind these, one of each plain call.
 #define MAX_FORMS 2048          // Those whose slot is taken by another form.
 #define BUCKETS 24              // From 64 ns to 268 ms: see bucket_of().
 #define MAX_ERRNO 4095
@@ -131,7 +133,7 @@ struct class {                  // What matters of a call: layout.rs makes them 
 	__u8 path;              // 1 more than the argument that is the path; 0 for none.
 	__u8 act;               // See enum act.
 	__u8 reads;             // 1 more than the descriptor that may be read from a disk; 0 for none.
-	__u8 pad;
+	__u8 plain;             // 1 if nothing but its number and its error is part of its form.
 };
 
 struct form {                   // Calls that are counted together; layout.rs reads it.
@@ -148,6 +150,11 @@ struct form {                   // Calls that are counted together; layout.rs re
 
 union form_words { struct form form; __u64 words[4]; };
 
+// Words of structures, whose first byte is the lowest one: both processors are little-endian.
+#define FORM_WITHOUT_PATH ((__u64)NO_DEPTH << 16)       // The second one of a form: NO_DEPTH alone.
+#define IN_CALL 1ull            // The first one of an activity: in_call alone.
+#define PLAIN_CLASS (1ull << 56)        // The second one: class.plain alone.
+
 // Calls that returned are counted by the histogram on_cpu alone; off_cpu counts those that were
 // switched off a CPU.
 struct sum { __u64 untimed, moved, on_cpu_ns, off_cpu_ns, on_cpu[BUCKETS], off_cpu[BUCKETS]; };
@@ -163,11 +170,17 @@ struct slot {                   // layout.rs reads it.
 enum following { CANDIDATE, COUNTED, ENDED };
 
 struct activity {               // What a task does: its call, and its faults.
-	__u8 in_call;
-	__u8 reads_path;
-	__u8 waited_for_disk;   // In its call.
-	__u8 in_fault;          // A fault has begun whose kind is not counted yet.
-	struct class class;     // Of its call.
+	union {
+		struct {
+			__u8 in_call;
+			__u8 reads_path;
+			__u8 waited_for_disk;   // In its call.
+			__u8 in_fault;  // A fault has begun whose kind is not counted yet.
+			struct class class;     // Of its call.
+		};
+		__u64 head[2];  // The same, see begin_plain().
+	};
+	__u64 registers;        // Where those of its calls are, see activity_by(); 0 if not known.
 	__u64 entered_ns;       // When its call began.
 	__u64 off_ns;           // When it was switched off its CPU in a call, or 0.
 	__u64 waited_ns;        // For how long it was off its CPU in this call.
@@ -363,6 +376,18 @@ static __always_inline struct running *the_running(void)
 	return bpf_map_lookup_elem(&running, &zero);
 }
 
+// What the task with these registers does, if that is at its CPU: they are at the end of its stack
+// in the kernel, where no other task has its own. So no helper has to tell which task it is.
+static __always_inline struct activity *activity_by(struct pt_regs *regs)
+{
+	struct running *here = the_running();
+	__u64 address = (__u64)regs;
+
+	// The compiler must not take the number that is equal for the pointer.
+	asm volatile("" : "+r"(address));
+	return here && here->activity.registers == address ? &here->activity : 0;
+}
+
 // What the current task does, if that is at its CPU.
 static __always_inline struct activity *running_activity(struct task_struct *task)
 {
@@ -395,6 +420,12 @@ static __always_inline struct activity *bring(struct task *t, struct task_struct
 	return &here->activity;
 }
 
+// No task has what it does at this CPU any more.
+static __always_inline void vacate(struct running *here)
+{
+	here->task = here->activity.registers = 0;
+}
+
 // Puts what a task has done on this CPU back into its entry.
 static __always_inline void put_back(struct task *t, struct task_struct *task)
 {
@@ -403,7 +434,7 @@ static __always_inline void put_back(struct task *t, struct task_struct *task)
 	if (!here || here->task != (__u64)task)
 		return;
 	t->activity = here->activity;
-	here->task = 0;
+	vacate(here);
 }
 
 // Until Linux 6.2 the storage of a task is not found while this CPU changes one: then what it does cannot
@@ -413,7 +444,7 @@ static __always_inline void forget(struct task_struct *task)
 	struct running *here = the_running();
 
 	if (here && here->task == (__u64)task) {
-		here->task = 0;
+		vacate(here);
 		count(&the_state.lost);
 	}
 }

@@ -55,19 +55,30 @@ static __noinline struct sum *new_sum_of(union form_words *form, struct slot *sl
 	return sum ? sum : bpf_map_lookup_elem(&forms, &other);
 }
 
-// The sum of a form on this CPU.
+static __always_inline struct slot *slot_at(__u32 index)
+{
+	return bpf_map_lookup_elem(&slots, &index);
+}
+
+// The sum of a form on this CPU; 0 if there is none, and the call is lost.
 static __always_inline struct sum *sum_of(union form_words *form)
 {
-	__u32 index = index_of(form);
-	struct slot *slot = bpf_map_lookup_elem(&slots, &index);
-	struct sum *sum;
+	struct slot *slot = slot_at(index_of(form));
 
 	if (slot && slot->owner == READY && are_equal(&slot->form, form))
 		return &slot->sum;
-	sum = new_sum_of(form, slot);
-	if (!sum)
-		count(&the_state.lost);
-	return sum;
+	return new_sum_of(form, slot);
+}
+
+// The same of a plain call without error. Its number gives its slot, which no other form has: there
+// is nothing to hash, nor to compare.
+static __always_inline struct sum *sum_of_plain(union form_words *form)
+{
+	struct slot *slot = slot_at(HASH_SLOTS + form->form.call);
+
+	if (slot && slot->owner == READY)
+		return &slot->sum;
+	return new_sum_of(form, slot);
 }
 
 // Counts a call that never returns.
@@ -78,19 +89,16 @@ static __noinline int count_untimed(struct activity *a)
 	if (!a)
 		return 0;
 	sum = sum_of(&a->form);
-	if (sum)
-		count(&sum->untimed);
+	count(sum ? &sum->untimed : &the_state.lost);
 	return 0;
 }
 
 // Adds a call to the sum of its form on this CPU, without locked instructions: count_return() alone
-// writes these words, and never twice on a CPU at once. An interrupt makes no call; the kernel runs
+// writes these words and `moved`, and never twice on a CPU at once. An interrupt makes no call; the kernel runs
 // the programs of these tracepoints with preemption off; and one that would not, does not begin a
 // program on a CPU where another task is in it (since Linux 6.2).
-static __always_inline void add_call(struct sum *sum, __u64 moved, __u64 on_cpu_ns,
-				     __u64 off_cpu_ns)
+static __always_inline void add_call(struct sum *sum, __u64 on_cpu_ns, __u64 off_cpu_ns)
 {
-	sum->moved += moved;
 	sum->on_cpu_ns += on_cpu_ns;
 	sum->on_cpu[bucket_of(on_cpu_ns)]++;
 	if (off_cpu_ns) {

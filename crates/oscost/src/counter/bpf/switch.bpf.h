@@ -49,6 +49,8 @@ static __noinline int leave_cpu(struct task *t, struct task_struct *task, struct
 	t->is_off = 1;
 	t->left_to_task = 0;
 	if (t->following == COUNTED && !the_state.has_ended) {
+		if (has_new_faults(&t->activity, task))
+			count_faults(&t->activity, task);
 		if (t->voluntary == voluntary) {
 			count(&e->forced);
 		} else {
@@ -242,7 +244,7 @@ static __noinline __u32 waker_outside(struct task_struct *task, struct pt_regs *
 	if (class->words == FUTEX)
 		return BY_FUTEX;
 	if (class->words == DESCRIPTOR || class->words == CLOSE || class->words == WRITES)
-		fill_kind(&form, task, argument(regs, 0));
+		fill_kind(&form, argument(regs, 0));
 	return waker_by(&form);
 }
 
