@@ -8,7 +8,7 @@ use oscost_model::definition::{Catalog, Family};
 use oscost_model::journal::PlannedRow;
 use oscost_model::parameter::SampledParameter;
 use oscost_model::point::MAX_AXES;
-use oscost_model::program::FAMILY;
+use oscost_model::program::{FAMILY, TrialTime};
 use oscost_model::target::Host;
 
 use super::command_input::{input_path, piped_input};

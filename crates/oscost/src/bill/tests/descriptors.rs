@@ -34,7 +34,7 @@ fn a_call_on_several_messages_pays_for_each_what_one_of_as_many_takes() {
     // Half of 2,200 ns, and of 8 x 2,000 ns; between and above on the line through both.
     assert_eq!(charged("sendmmsg udp", 1), Some(10.0 * 1_100.0));
     assert_eq!(charged("recvmmsg udp", 8), Some(10.0 * 8_000.0));
-    let each = (8_000.0 - 1_100.0) / 7.0;
+    let each: f64 = (8_000.0 - 1_100.0) / 7.0;
     assert_eq!(charged("sendmmsg udp", 2), Some((10.0 * (1_100.0 + each)).round()));
     assert_eq!(charged("sendmmsg udp", 64), Some((10.0 * (8_000.0 + 56.0 * each)).round()));
 }
