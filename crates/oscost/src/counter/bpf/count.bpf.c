@@ -28,7 +28,9 @@
 //
 // Nothing is sent to this process while it counts: it reads the sums in the end. Additions are
 // atomic: an interrupt, or a kernel whose tracepoints can be preempted, loses none. Those to the
-// sum of a call need not be, see add_call(): a locked instruction takes some twenty cycles.
+// sum of a call need not be, see add_call(): a locked instruction takes some twenty cycles. A program
+// that the kernel leaves out, since it was preempted on that CPU, is counted by the kernel, and is a
+// lost event (skipped_runs.rs).
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>

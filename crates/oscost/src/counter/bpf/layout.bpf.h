@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// What the programs share with this process, the fields of the kernel that they read, and the
-// entries of tasks that are followed.
+// What the programs share with this process, and the fields of the kernel that they read.
 #pragma once
 
 // The fields of the kernel's structures that are read; libbpf relocates their offsets (CO-RE).
