@@ -5,7 +5,7 @@ use crate::call_flags::{
     AT_EMPTY_PATH, CLONE_THREAD, CLONE_VFORK, CLONE_VM, FUTEX_COMMAND_MASK, MAP_ANONYMOUS,
     MAP_FIXED, MAP_FIXED_NOREPLACE, O_CREAT, O_DIRECTORY, O_TMPFILE,
 };
-use crate::descriptor_kind::FILE;
+use crate::descriptor_kind::{FILE, UNKNOWN_KIND};
 use crate::program_calls::size_class;
 
 /// The name under which calls of a 32-bit program are counted: it has other numbers of calls.
@@ -153,7 +153,12 @@ enum FormEnd {
     Executed,
     Waited,
     Woken,
-    Opened { flags: u64 },
+    Opened {
+        flags: u64,
+    },
+    /// The flags could not be read, and are not known: a program in the kernel brings no page into
+    /// memory that is absent, as the call itself does.
+    OpenedSomehow,
 }
 
 impl BegunCall {
@@ -208,7 +213,10 @@ impl BegunCall {
             FormEnd::Woken | FormEnd::Waited => String::new(),
             FormEnd::Created if is_error && is_restart(value) => RESTART.to_owned(),
             FormEnd::Error | FormEnd::Created => error,
-            FormEnd::Opened { .. } | FormEnd::Executed if is_error => error,
+            FormEnd::Opened { .. } | FormEnd::OpenedSomehow | FormEnd::Executed if is_error => {
+                error
+            }
+            FormEnd::OpenedSomehow => UNKNOWN_KIND.to_owned(),
             FormEnd::Executed if task.has_loader() => DYNAMIC.to_owned(),
             FormEnd::Executed => String::new(),
             FormEnd::Opened { flags } if creates(flags) => {
@@ -272,10 +280,9 @@ fn words_of(
         }
         FormWords::Execute => (String::new(), FormEnd::Executed),
         FormWords::Open(flags) => (String::new(), FormEnd::Opened { flags: args[flags] }),
-        // The kernel could not read it either, and has opened nothing.
         FormWords::OpenHow(at) => {
-            let flags = task.word(args[at]).unwrap_or(0);
-            (String::new(), FormEnd::Opened { flags })
+            let end = task.word(args[at]).map(|flags| FormEnd::Opened { flags });
+            (String::new(), end.unwrap_or(FormEnd::OpenedSomehow))
         }
         FormWords::Stat(flags) => match path {
             Some([]) if args[flags] & AT_EMPTY_PATH != 0 => {

@@ -355,7 +355,8 @@ pub struct ProgramCalls {
     /// to the exit: the creation of its process is not in it. Of a watched process the time of the
     /// watch.
     pub real_ns: u64,
-    /// Events that the counter had no room for: the counts are that much too low.
+    /// Events that the counter had no room for, or at which its program ran on that CPU already: the
+    /// counts are that much too low.
     #[serde(default)]
     pub lost: u64,
     /// The time in the kernel of each form whose calls return, in the order of the forms; empty where

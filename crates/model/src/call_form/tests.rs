@@ -119,6 +119,7 @@ fn a_form_has_the_words_of_the_script_that_counts_programs() {
         ("openat2", [0, 2, 8, 24, 0, 0], 4, "openat2 pipe"),
         ("openat2", [0, 2, 8, 24, 0, 0], -2, "openat2 ENOENT"),
         ("openat2", [0, 2, 9, 24, 0, 0], -14, "openat2 ?"),
+        ("openat2", [0, 2, 9, 24, 0, 0], 3, "openat2 unknown"),
         ("newfstatat", [3, 1, 0, 0x1000, 0, 0], 0, "newfstatat empty file"),
         ("newfstatat", [3, 2, 0, 0x1000, 0, 0], -2, "newfstatat ENOENT"),
         ("statx", [3, 1, 0x1000, 0, 0, 0], 0, "statx empty file"),

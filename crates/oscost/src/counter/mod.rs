@@ -23,6 +23,8 @@ pub mod event_sum;
 pub mod form_sum;
 pub mod layout;
 pub mod process_times;
+#[cfg(feature = "ebpf")]
+mod skipped_runs;
 pub mod stolen_time;
 pub mod totals;
 #[cfg(feature = "ebpf")]

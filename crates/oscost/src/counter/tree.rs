@@ -15,6 +15,7 @@ use super::form_sum::{FormSum, SUM_BYTES, Slot};
 use super::layout::{class_table, other_key};
 use super::missing_requirement;
 use super::process_times::living_descendants;
+use super::skipped_runs::skipped_runs;
 use super::totals::{Field, KeySum, State, program_calls};
 
 /// The compiled programs (build.rs).
@@ -142,6 +143,8 @@ impl KernelCounter {
         let state = programs.state()?;
         let events = programs.event_sum()?.events(programs.sources);
         let calls = program_calls(&state, programs.sums()?, events, native());
+        let lost = calls.lost.saturating_add(programs.skipped_runs()?);
+        let calls = ProgramCalls { lost, ..calls };
         match subject {
             Subject::Program if state.get(Field::Root) == 0 => {
                 Err("the counter did not see the program begin".to_owned())
@@ -342,6 +345,18 @@ impl Programs {
         let values = values.map_err(failed("read a map"))?.unwrap_or_default();
         let of_cpus = values.iter().map(|value| EventSum::from_bytes(value));
         Ok(of_cpus.fold(EventSum::default(), EventSum::plus))
+    }
+
+    /// How often the kernel has left out one of the programs.
+    fn skipped_runs(&self) -> Result<u64, String> {
+        let mut skipped: u64 = 0;
+        for program in self.object.progs() {
+            // What was not loaded has no descriptor.
+            if self.library.is_some() || !clock_probes::is_probe(program.name()) {
+                skipped = skipped.saturating_add(skipped_runs(&program)?);
+            }
+        }
+        Ok(skipped)
     }
 
     /// What was counted, by form: a form may be in a slot of one CPU and not in that of another one.

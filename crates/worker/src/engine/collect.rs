@@ -246,7 +246,8 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         }
         if plan.mode == Mode::C || work.has_preparation() {
             // A context switch during an eviction or a preparation disturbs nothing, and their cost
-            // is not part of the batch.
+            // is not part of the batch. The read is system calls: they bring a part of the kernel
+            // back that an eviction or a walk has displaced, which only rseq(2) avoids.
             match no_syscalls {
                 true => drop(self.covariates.start_switch_watch()),
                 false => before = self.covariates.read(),

@@ -28,17 +28,22 @@
 //
 // Nothing is sent to this process while it counts: it reads the sums in the end. Additions are
 // atomic: an interrupt, or a kernel whose tracepoints can be preempted, loses none. Those to the
-// sum of a call need not be, see add_call(): a locked instruction takes some twenty cycles.
+// sum of a call need not be, see add_call(): a locked instruction takes some twenty cycles. A program
+// that the kernel leaves out, since it was preempted on that CPU, is counted by the kernel, and is a
+// lost event (skipped_runs.rs).
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
 #include "layout.bpf.h"
+#include "task.bpf.h"
 #include "path.bpf.h"
+#include "kind.bpf.h"
 #include "form.bpf.h"
 #include "sum.bpf.h"
 #include "fault.bpf.h"
 #include "switch.bpf.h"
+#include "interrupt.bpf.h"
 
 // Some of the helpers are available only to programs with a license compatible with the GPL.
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -383,66 +388,4 @@ int count_waking(__u64 *ctx)
 		woken->woken_from_outside = 0;
 	}
 	return 0;
-}
-
-// The rest, and the faults, are attached where the kernel has the tracepoint.
-
-SEC("raw_tp/softirq_entry")
-int count_softirq(void *ctx)
-{
-	struct events *e = the_events();
-
-	if (e && counted())
-		count(&e->softirqs);
-	return 0;
-}
-
-SEC("raw_tp/irq_handler_entry")
-int count_interrupt(void *ctx)
-{
-	struct events *e = the_events();
-
-	if (e && counted())
-		count(&e->interrupts);
-	return 0;
-}
-
-// A local timer has no handler of irq_handler_entry (x86).
-SEC("raw_tp/local_timer_entry")
-int count_timer(void *ctx)
-{
-	struct events *e = the_events();
-
-	if (e && counted())
-		count(&e->interrupts);
-	return 0;
-}
-
-// A clock is read in user mode, where only a breakpoint (uprobe) sees it. These are loaded and
-// attached if asked for: each costs a trap, in all processes that call the function meanwhile.
-static __always_inline int count_clock_read(enum clock_read function)
-{
-	struct events *e = the_events();
-
-	if (e && counted())
-		count(&e->clock_reads[function]);
-	return 0;
-}
-
-SEC("uprobe")
-int count_clock_gettime(void *ctx)
-{
-	return count_clock_read(CLOCK_GETTIME);
-}
-
-SEC("uprobe")
-int count_gettimeofday(void *ctx)
-{
-	return count_clock_read(GETTIMEOFDAY);
-}
-
-SEC("uprobe")
-int count_time_of_day(void *ctx)
-{
-	return count_clock_read(TIME);
 }

@@ -67,6 +67,7 @@ fn keys_have_the_forms_of_the_tracer() {
     assert_eq!(text("openat2", |it| (it.kind, it.word) = (3, 0o100)), "openat2 create");
     assert_eq!(text("openat2", |it| (it.error, it.depth) = (2, 2)), "openat2 ENOENT");
     assert_eq!(text("openat2", |it| (it.error, it.flags) = (14, WORD_UNREAD)), "openat2 EFAULT");
+    assert_eq!(text("openat2", |it| (it.kind, it.flags) = (3, WORD_UNREAD)), "openat2 unknown");
     let empty = |it: &mut RawForm| {
         (it.kind, it.word, it.depth, it.flags) = (3, 0x1000, 0, EMPTY_PATH);
     };

@@ -349,7 +349,10 @@ fn notes(compared: &BillComparison) -> Vec<String> {
     let lost = [("base", base), ("new", new)].into_iter().filter(|(_, bill)| bill.lost_events > 0);
     let lost = lost.map(|(name, bill)| {
         let events = plural(bill.lost_events, "event");
-        format!("missing: {events} had no room in the counter: the counts of {name} are too low")
+        format!(
+            "missing: {events} had no room in the counter, or met a busy one: the counts of {name} \
+             are too low"
+        )
     });
     let figures = (base.system_figure != new.system_figure).then(|| {
         format!(

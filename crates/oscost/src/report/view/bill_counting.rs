@@ -67,7 +67,7 @@ pub(super) fn counting(counted: &BilledCounts, is_watched: bool) -> Vec<String> 
     }
     if counted.lost_events > 0 {
         lines.push(format!(
-            "missing: {} had no room in the counter: the counts are too low",
+            "missing: {} had no room in the counter, or met a busy one: the counts are too low",
             number_of(counted.lost_events, "event")
         ));
     }

@@ -256,7 +256,7 @@ fn of_counting(bill: &Bill) -> Vec<Reason> {
     let killed = said(calls.killed, "task", "outlived it: what followed is not charged");
     let unread = "could not be read: the forms of these calls are incomplete";
     let unread = said(calls.unread, "argument", unread);
-    let lost = "had no room in the counter: the counts are too low";
+    let lost = "had no room in the counter, or met a busy one: the counts are too low";
     let lost = said(counted.lost_events, "event", lost);
     [added, varying, killed, unread, lost].into_iter().flatten().map(Reason::fair).collect()
 }

@@ -193,7 +193,7 @@ fn other_commands_kernels_and_price_runs_are_named() {
         "base ran without treatments, new under nice=5+seccomp=allow",
         "their prices are of two runs",
         "calls of base were counted by ptrace, those of new by ebpf",
-        "missing: 1 event had no room in the counter: the counts of new are too low",
+        "missing: 1 event had no room in the counter, or met a busy one: the counts of new are too low",
         "the system time of base is the mean of its trials, that of new the median",
         "from base to new: the kernel was 6.1, and is 7.0",
         "the base has no items: ptrace is refused",

@@ -244,7 +244,7 @@ const COLUMNS: &[Column] = &[
         heading: heading(
             "lost_events",
             Integer,
-            "how many events the counter had no room for: the counts are too low",
+            "how many events the counter had no room for, or was busy at: the counts are too low",
             NOT_COUNTED,
         ),
         read: |line| line.counts().map(|counts| counts.lost_events).into(),

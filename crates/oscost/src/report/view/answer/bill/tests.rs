@@ -174,7 +174,7 @@ fn a_bill_is_good_without_reasons_and_each_reason_is_told() {
     assert_eq!(counted(|it| it.added_pct = None), Vec::<String>::new(), "as of a watched process");
     assert_eq!(
         counted(|it| it.lost_events = 2),
-        ["2 events had no room in the counter: the counts are too low"]
+        ["2 events had no room in the counter, or met a busy one: the counts are too low"]
     );
     assert_eq!(
         counted(|it| it.varying_forms = 2),
