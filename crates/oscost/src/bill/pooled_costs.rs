@@ -12,13 +12,11 @@
 
 use oscost_model::bill::{Amount, BillItem};
 use oscost_model::reach::Reach;
+use oscost_stats::interval::NORMAL_95;
 use oscost_stats::order;
 use oscost_stats::partial_pooling::{ErrorBar, Pool};
 
 use super::added_cost_cases::{is_call, is_of_task, is_one_call};
-
-/// Half of an interval of 95 % in standard errors.
-const HALF_WIDTH_ERRORS: f64 = 1.96;
 
 /// What is added to the calls of some items.
 pub(super) struct PooledCosts {
@@ -126,12 +124,12 @@ fn pool_of(items: Vec<&BillItem>) -> Option<Pool> {
 /// A cost with its standard error; `None` without one above 0.
 fn error_bar(amount: &Amount) -> Option<ErrorBar> {
     let [low, high] = amount.ci95?;
-    let standard_error = (high - low) / 2.0 / HALF_WIDTH_ERRORS;
+    let standard_error = (high - low) / 2.0 / NORMAL_95;
     (standard_error > 0.0).then_some(ErrorBar { value: amount.ns, standard_error })
 }
 
 fn amount_of(ErrorBar { value, standard_error }: ErrorBar) -> Amount {
-    let half = HALF_WIDTH_ERRORS * standard_error;
+    let half = NORMAL_95 * standard_error;
     Amount { ns: value, ci95: Some([value - half, value + half]) }
 }
 

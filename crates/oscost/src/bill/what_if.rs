@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use oscost_model::bill::{Amount, BillItem, OtherPriceItem, WhatIfItem};
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::reach::Reach;
-use oscost_model::record::{Comparison, Estimate, Record, Row, RowOutcome, TargetInfo};
+use oscost_model::record::{Comparison, Estimate, PRIMARY, Record, Row, RowOutcome, TargetInfo};
 use oscost_model::unit::Unit;
 use oscost_stats::interval::Nominal;
 use oscost_stats::two_samples::{SampleMean, mean_difference};
@@ -18,8 +18,6 @@ use super::pooled_costs::{PooledCosts, has_own};
 use super::price_list::{PriceList, SIZE_AXIS, number_on};
 use super::rules::rule_of;
 
-/// The metric of a row's own figure in a comparison.
-const PRIMARY: &str = "primary";
 /// Why the cost of an op is not that of a call.
 const FURTHER_CALLS: &str = "its op makes further calls, which are items of their own";
 /// Why an item pays nothing.

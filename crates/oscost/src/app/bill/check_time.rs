@@ -1,13 +1,12 @@
 //! For how long the check of a prediction runs a program, so that its increase is known well enough to judge by.
 
 use oscost_model::bill::{Amount, BilledTrials};
+use oscost_stats::interval::NORMAL_95;
 
 /// What a check of a command takes at least, in seconds ...
 const MIN_S: f64 = 60.0;
 /// ... and at most, for each change: who asks for one waits for it.
 const MAX_S: f64 = 240.0;
-/// Half of an interval of 95 % in standard errors.
-const HALF_WIDTH_ERRORS: f64 = 1.96;
 /// What half of the interval is to be of the increase. A quarter suffices to judge: the spread of the trials is
 /// known badly itself.
 const HALF_WIDTH_SHARE: f64 = 0.2;
@@ -23,7 +22,7 @@ pub(super) fn check_seconds(predicted: &Amount, trials: &BilledTrials) -> f64 {
         return MIN_S;
     }
     // The difference of two trials has the variance of both.
-    let pairs = 2.0 * (HALF_WIDTH_ERRORS * spread_s / half_width_s).powi(2);
+    let pairs = 2.0 * (NORMAL_95 * spread_s / half_width_s).powi(2);
     (pairs * 2.0 * trials.real.mean).clamp(MIN_S, MAX_S)
 }
 

@@ -2,13 +2,10 @@
 
 use oscost_model::bill::{Amount, MeasuredIncrease, PriceRun};
 use oscost_model::program::{CPU, REAL, SYSTEM};
-use oscost_model::record::{Comparison, Estimate, Record, Row, RowOutcome};
+use oscost_model::record::{Comparison, Estimate, PRIMARY, Record, Row, RowOutcome};
 
 use super::trials::ModeTimes;
 use crate::bill::{Change, SystemFigure, is_divided_by_ticks, is_void, mean_increase};
-
-/// The metric of a row's own figure in a comparison.
-const PRIMARY: &str = "primary";
 
 /// A program that was compared.
 #[derive(Clone, Copy, Debug)]
