@@ -449,6 +449,29 @@ fn the_ticks_of_control_groups_are_told_and_a_system_time_that_is_too_low() {
 }
 
 #[test]
+fn what_a_figure_rests_on_is_told_without_being_asked_for() {
+    let mut shown = find();
+    shown.trials.system_figure = "mean".to_owned();
+    shown.prices.pairs = vec![MeasuredPairs {
+        treatment: "cool=1M".to_owned(),
+        cases: Vec::new(),
+        seconds: 2.0,
+        limit_seconds: 15.0,
+        interrupted: false,
+        failure: None,
+    }];
+    let Remarks { shown, method, .. } = remarks(&shown);
+    for words in [
+        "system time: by wait4(2) (rusage)",
+        "few clock ticks find a run of the program in the kernel",
+        "what a walk through memory adds could not be measured of any price, in 2.00 s",
+    ] {
+        let told = |lines: &[String]| lines.iter().filter(|it| it.starts_with(words)).count();
+        assert_eq!((told(&shown), told(&method)), (1, 0), "{words:?}: {shown:?}");
+    }
+}
+
+#[test]
 fn texts_from_outside_have_no_control_characters() {
     let mut shown = bill(vec![priced("read\u{1b}[31m", "fi\u{7}les", 9.0, 9e4)], 1e6);
     shown.cautions = vec!["a\u{1b}b\nc".to_owned()];
