@@ -29,7 +29,7 @@ pub use item::{Alternative, BillItem, ClockReadItem, FAMILIES, OTHER_FAMILY};
 pub use prices::{
     DoubtfulRun, MeasuredPairs, MeasuredPrices, PriceRun, PriceSources, UnpairedCase,
 };
-pub use trials::{BilledCounts, BilledTrials, StolenTime, Watched};
+pub use trials::{BilledCounts, BilledTrials, StolenTime, TrialFigure, Watched};
 pub use what_if::{
     MeasuredIncrease, MissingWhatIf, OtherPriceItem, OtherPrices, WhatIf, WhatIfItem,
 };

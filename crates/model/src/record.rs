@@ -27,7 +27,7 @@ mod counters;
 mod machine;
 mod row;
 
-pub use comparison::{AddedCost, Cause, Comparison, Decomposition, Ratio};
+pub use comparison::{AddedCost, Cause, Comparison, Decomposition, PRIMARY, Ratio};
 pub use counters::{
     CoreConditions, CoreFigure, CountedMedian, CountedMedians, CountedRepetition, RowCounters,
 };

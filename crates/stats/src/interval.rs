@@ -1,6 +1,9 @@
 //! Confidence intervals of a median, from order statistics. They assume independent values of one
 //! distribution, but nothing about its shape.
 
+/// Half of an interval of 95 % in standard errors of a normal distribution.
+pub const NORMAL_95: f64 = 1.959_963_984_540_054;
+
 /// A closed interval, in the unit of the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {

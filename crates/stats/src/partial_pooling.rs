@@ -12,7 +12,7 @@
 //! of Student's distribution is for as many quantities as tell it: at least 92 % do, also of quantities that
 //! are hardly known and rest on the spread alone, of which 86 % would.
 
-use crate::interval::Nominal;
+use crate::interval::{NORMAL_95, Nominal};
 use crate::student;
 
 /// The scatter of quantities is known to its standard error alone: it is taken at so many of them more.
@@ -20,9 +20,6 @@ const SCATTER_ERRORS: f64 = 2.0;
 
 /// A variance is searched by so many halvings: to a part in 10^18.
 const HALVINGS: u32 = 60;
-
-/// Half of an interval of 95 % in standard errors of a normal distribution.
-const NORMAL_QUANTILE: f64 = 1.96;
 
 /// With one degree of freedom Student's interval is three times as wide as with two: too wide for a scatter
 /// that is taken at two standard errors more.
@@ -94,7 +91,7 @@ impl Pool {
 fn student_factor(degrees_of_freedom: f64) -> f64 {
     let degrees_of_freedom = degrees_of_freedom.max(MIN_DEGREES_OF_FREEDOM);
     let standard = student::Estimate { value: 0.0, standard_error: 1.0, degrees_of_freedom };
-    standard.interval(Nominal::FIXED).hi / NORMAL_QUANTILE
+    standard.interval(Nominal::FIXED).hi / NORMAL_95
 }
 
 /// The variance between quantities at which their scatter, weighed by the whole variance of each, is what

@@ -6,13 +6,43 @@ use super::amount::Amount;
 use crate::program_calls::ProgramCalls;
 use crate::record::Estimate;
 
+/// How the time of a program in one mode was made of those of its trials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrialFigure {
+    /// The median.
+    Median,
+    /// The mean: what ticks give one trial too much another has too little.
+    Mean,
+    /// The mean CPU time, divided by the ticks of control groups.
+    Pooled,
+    /// The one observation of a running process.
+    Watched,
+}
+
+impl TrialFigure {
+    /// Its name in a bill.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Median => "median",
+            Self::Mean => "mean",
+            Self::Pooled => "pooled",
+            Self::Watched => "watched",
+        }
+    }
+}
+
 bill! {
     /// The runs of the program that were not counted.
     pub struct BilledTrials {
         /// From before the process was created until its exit was reported, in seconds.
         pub real: Estimate,
-        /// CPU time in user mode, in seconds.
+        /// CPU time in user mode, in seconds. Its `median` and interval are those of the figure that
+        /// `user_figure` names; `raw_median` is the median.
         pub user: Estimate,
+        /// What the user time is, as `system_figure`: `mean` where few clock ticks find a run in user
+        /// mode. Empty in documents of before it was told: the median.
+        #[serde(default)]
+        pub user_figure: String,
         /// CPU time in the kernel, in seconds.
         pub system: Estimate,
         /// The system time that the bill is compared with.

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::Unit;
 
+/// What a comparison calls a row's own figure among its metrics.
+pub const PRIMARY: &str = "primary";
+
 record! {
     /// A comparison of two rows.
     pub struct Comparison {

@@ -33,6 +33,7 @@ use crate::workloads;
 
 pub mod watch;
 
+mod added_costs;
 mod charging;
 mod check_time;
 mod further_change;
@@ -44,13 +45,14 @@ mod subject;
 mod tick_doubt;
 mod trials;
 mod what_if;
+mod what_if_context;
 
 use further_change::further_changes;
 use pricing::{measure_late_prices, measure_prices, price_time};
 use reconciliation::{BillHead, BillParts, FinishedBill, finish};
 use subject::BillSubject;
 use trials::{ModeTimes, trials_nominal};
-use what_if::WhatIfContext;
+use what_if_context::WhatIfContext;
 
 /// What is done while trials and counted runs alternate.
 const ACTIVITY: &str = "running the command, untouched and counted";

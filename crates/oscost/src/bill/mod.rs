@@ -90,8 +90,8 @@ pub use rules::{PriceRange, PriceRule, Slope, price_rules};
 pub use side_by_side::side_by_side;
 pub use staleness::{differences, has_drifted, is_old, moved_reference_case};
 pub use system_time::{
-    DividedTime, SystemFigure, SystemTime, divided_time, half_of_mean, is_divided_by_ticks,
-    measured_system_time, system_time,
+    DividedTime, SystemTime, divided_time, half_of_mean, is_divided_by_ticks, measured_system_time,
+    system_time,
 };
 pub use what_if::{
     AddedCosts, Change, Prediction, PriceComparison, added_costs, compare_prices, is_void,

@@ -12,13 +12,11 @@
 
 use oscost_model::bill::{Amount, BillItem};
 use oscost_model::reach::Reach;
+use oscost_stats::interval::NORMAL_95;
 use oscost_stats::order;
 use oscost_stats::partial_pooling::{ErrorBar, Pool};
 
 use super::added_cost_cases::{is_call, is_of_task, is_one_call};
-
-/// Half of an interval of 95 % in standard errors.
-const HALF_WIDTH_ERRORS: f64 = 1.96;
 
 /// What is added to the calls of some items.
 pub(super) struct PooledCosts {
@@ -33,7 +31,7 @@ pub(super) struct PooledCosts {
 
 /// What the cost of an item is drawn to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kin {
+enum PooledWith {
     /// The mean of calls.
     Calls,
     /// The mean of calls that begin or end a process.
@@ -49,13 +47,13 @@ pub(super) fn has_own(item: &BillItem) -> bool {
 }
 
 /// What the cost of an item is drawn to under a change of this reach.
-fn kin_of(item: &BillItem, reach: Reach) -> Kin {
+fn pooled_with(item: &BillItem, reach: Reach) -> PooledWith {
     match reach {
-        _ if !is_call(&item.name) => Kin::None,
-        _ if !is_of_task(&item.name) => Kin::Calls,
-        Reach::Calls if is_one_call(item) => Kin::Calls,
-        Reach::CallsAndTasks if is_one_call(item) => Kin::Tasks,
-        _ => Kin::None,
+        _ if !is_call(&item.name) => PooledWith::None,
+        _ if !is_of_task(&item.name) => PooledWith::Calls,
+        Reach::Calls if is_one_call(item) => PooledWith::Calls,
+        Reach::CallsAndTasks if is_one_call(item) => PooledWith::Tasks,
+        _ => PooledWith::None,
     }
 }
 
@@ -63,15 +61,16 @@ impl PooledCosts {
     /// Those of these items, whose units are added costs; `None` without any. Of a change that does not
     /// do the same at each call, such as a busy neighbour, each cost is its own.
     pub(super) fn of(items: &[BillItem], reach: Reach) -> Option<Self> {
-        let kin =
-            |kin: Kin| items.iter().filter(move |item| has_own(item) && kin_of(item, reach) == kin);
+        let pooled = |with: PooledWith| {
+            items.iter().filter(move |item| has_own(item) && pooled_with(item, reach) == with)
+        };
         let pool = |items| if reach.is_at_each_call() { pool_of(items) } else { None };
-        let calls = pool(kin(Kin::Calls).collect::<Vec<&BillItem>>());
-        let tasks = pool(kin(Kin::Tasks).collect());
+        let calls = pool(pooled(PooledWith::Calls).collect::<Vec<&BillItem>>());
+        let tasks = pool(pooled(PooledWith::Tasks).collect());
         let of_others = match &calls {
             Some(pool) => amount_of(pool.other()),
             None => {
-                let units = kin(Kin::Calls).filter_map(|item| item.unit.as_ref());
+                let units = pooled(PooledWith::Calls).filter_map(|item| item.unit.as_ref());
                 median(&units.collect::<Vec<&Amount>>())?
             }
         };
@@ -87,7 +86,7 @@ impl PooledCosts {
 
     /// Whether the change does no more at an item than at calls.
     pub(super) fn is_like_others(&self, item: &BillItem) -> bool {
-        kin_of(item, self.reach) == Kin::Calls
+        pooled_with(item, self.reach) == PooledWith::Calls
     }
 
     /// What calls take more by these costs, which are those after a walk. Its interval reaches to nothing.
@@ -98,10 +97,10 @@ impl PooledCosts {
 
     /// The cost of an item, of which this one was measured.
     pub(super) fn of_item(&self, item: &BillItem, own: &Amount) -> Amount {
-        let pool = match kin_of(item, self.reach) {
-            Kin::Calls => self.calls.as_ref(),
-            Kin::Tasks => self.tasks.as_ref(),
-            Kin::None => None,
+        let pool = match pooled_with(item, self.reach) {
+            PooledWith::Calls => self.calls.as_ref(),
+            PooledWith::Tasks => self.tasks.as_ref(),
+            PooledWith::None => None,
         };
         let drawn = pool.zip(error_bar(own)).map(|(pool, own)| pool.draw(own));
         drawn.map_or_else(|| own.clone(), amount_of)
@@ -126,12 +125,12 @@ fn pool_of(items: Vec<&BillItem>) -> Option<Pool> {
 /// A cost with its standard error; `None` without one above 0.
 fn error_bar(amount: &Amount) -> Option<ErrorBar> {
     let [low, high] = amount.ci95?;
-    let standard_error = (high - low) / 2.0 / HALF_WIDTH_ERRORS;
+    let standard_error = (high - low) / 2.0 / NORMAL_95;
     (standard_error > 0.0).then_some(ErrorBar { value: amount.ns, standard_error })
 }
 
 fn amount_of(ErrorBar { value, standard_error }: ErrorBar) -> Amount {
-    let half = HALF_WIDTH_ERRORS * standard_error;
+    let half = NORMAL_95 * standard_error;
     Amount { ns: value, ci95: Some([value - half, value + half]) }
 }
 

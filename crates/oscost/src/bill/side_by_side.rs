@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::bill::{Amount, Bill, BillItem, BilledTrials, Watched};
+use oscost_model::bill::{Amount, Bill, BillItem, BilledTrials, TrialFigure, Watched};
 use oscost_model::bill_comparison::{
     AmountChange, BILL_COMPARISON_SCHEMA, BillComparison, ComparedBill, ItemChange,
 };
@@ -11,7 +11,6 @@ use oscost_stats::scaling::ValueWithInterval;
 use oscost_stats::two_samples::{SampleMean, independent_difference, mean_difference};
 
 use super::staleness::differences;
-use super::system_time::SystemFigure;
 
 /// Two prices that are the same to so many parts differ by the rounding of sums alone: they have
 /// sixteen digits, and a bill some thousand terms.
@@ -130,7 +129,7 @@ fn figure(value: f64, [lo, hi]: [f64; 2]) -> ValueWithInterval {
 
 /// The measured system times: trials of two programs are independent samples.
 fn system_change(base: &BilledTrials, new: &BilledTrials) -> AmountChange {
-    let mean = SystemFigure::Mean.text();
+    let mean = TrialFigure::Mean.text();
     let are_means = [base, new].iter().all(|it| it.system_figure == mean);
     let by_means = || {
         let found = mean_difference(sample(base)?, sample(new)?, Nominal::FIXED)?;

@@ -1,6 +1,6 @@
 //! The system time of a program, from its trials.
 
-use oscost_model::bill::Amount;
+use oscost_model::bill::{Amount, TrialFigure};
 use oscost_model::program::{GroupTimes, Trial};
 use oscost_model::record::Estimate;
 use oscost_stats::interval::Nominal;
@@ -13,41 +13,19 @@ const FEW_TICKS: f64 = 20.0;
 /// ... which last this long where a second has 250.
 const TICK_NS: f64 = 4e6;
 
-/// How a system time was made of those of trials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SystemFigure {
-    /// The median.
-    Median,
-    /// The mean: what ticks give one trial too much another has too little.
-    Mean,
-    /// The mean CPU time, divided by the ticks of control groups.
-    Pooled,
-}
-
-impl SystemFigure {
-    /// Its name in a bill.
-    pub fn text(self) -> &'static str {
-        match self {
-            SystemFigure::Median => "median",
-            SystemFigure::Mean => "mean",
-            SystemFigure::Pooled => "pooled",
-        }
-    }
-}
-
 /// The system time that a bill is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SystemTime {
     /// The time.
     pub amount: Amount,
     /// How it was made of those of trials.
-    pub figure: SystemFigure,
+    pub figure: TrialFigure,
 }
 
-/// Whether few clock ticks make the system time of a trial: whole ticks, as chance gives them. The
+/// Whether few clock ticks make the time of a trial in one mode: whole ticks, as chance gives them. The
 /// expectation of such a time is the true one, and its median is not.
-pub fn is_divided_by_ticks(system: &Estimate) -> bool {
-    1e9 * system.mean < FEW_TICKS * TICK_NS
+pub fn is_divided_by_ticks(in_mode: &Estimate) -> bool {
+    1e9 * in_mode.mean < FEW_TICKS * TICK_NS
 }
 
 /// The system time of trials with this estimate, which is in seconds. Where ticks divide it, it has an
@@ -59,14 +37,14 @@ pub fn system_time(system: &Estimate, nominal: Nominal) -> SystemTime {
     let half = half_of_mean(system, nominal);
     let ci95 = half.map(|half| [system.mean - half, system.mean + half]);
     let in_seconds = Amount { ns: system.mean, ci95 };
-    SystemTime { amount: in_seconds.times(1e9), figure: SystemFigure::Mean }
+    SystemTime { amount: in_seconds.times(1e9), figure: TrialFigure::Mean }
 }
 
 /// The same of trials whose times in both modes the kernel measures: no clock tick divides them, however
 /// short they are.
 pub fn measured_system_time(system: &Estimate) -> SystemTime {
     let in_seconds = Amount { ns: system.median, ci95: system.ci95 };
-    SystemTime { amount: in_seconds.times(1e9), figure: SystemFigure::Median }
+    SystemTime { amount: in_seconds.times(1e9), figure: TrialFigure::Median }
 }
 
 /// Half of the interval of the mean of trials, by Student's distribution; `None` of fewer than two.

@@ -1,6 +1,6 @@
 //! The arithmetic of bills, on made-up rows and counts.
 
-use oscost_model::bill::Amount;
+use oscost_model::bill::{Amount, TrialFigure};
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Extent};
 use oscost_model::program::GroupTimes;
@@ -397,12 +397,12 @@ fn the_system_time_that_few_ticks_make_is_the_mean_of_trials() {
     };
     let of = |system: &Estimate| system_time(system, Nominal::FIXED);
     let long = of(&estimate(0.5, 0.6));
-    assert_eq!((long.amount.ns, long.figure), (0.5e9, SystemFigure::Median));
+    assert_eq!((long.amount.ns, long.figure), (0.5e9, TrialFigure::Median));
     // Twenty ticks of 4 ms in the kernel.
-    assert_eq!(of(&estimate(0.07, 0.081)).figure, SystemFigure::Median);
-    assert_eq!(of(&estimate(0.09, 0.079)).figure, SystemFigure::Mean);
+    assert_eq!(of(&estimate(0.07, 0.081)).figure, TrialFigure::Median);
+    assert_eq!(of(&estimate(0.09, 0.079)).figure, TrialFigure::Mean);
     let short = of(&estimate(0.0, 0.002));
-    assert_eq!((short.amount.ns.round(), short.figure), (2e6, SystemFigure::Mean));
+    assert_eq!((short.amount.ns.round(), short.figure), (2e6, TrialFigure::Mean));
     let [low, high] = short.amount.ci95.unwrap();
     // 1.984 standard errors of a hundred trials.
     assert!((low - 1_603_157.0).abs() < 100.0 && (high - 2_396_843.0).abs() < 100.0, "{short:?}");

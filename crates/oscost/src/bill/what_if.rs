@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use oscost_model::bill::{Amount, BillItem, OtherPriceItem, WhatIfItem};
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::reach::Reach;
-use oscost_model::record::{Comparison, Estimate, Record, Row, RowOutcome, TargetInfo};
+use oscost_model::record::{Comparison, Estimate, PRIMARY, Record, Row, RowOutcome, TargetInfo};
 use oscost_model::unit::Unit;
 use oscost_stats::interval::Nominal;
 use oscost_stats::two_samples::{SampleMean, mean_difference};
@@ -18,8 +18,6 @@ use super::pooled_costs::{PooledCosts, has_own};
 use super::price_list::{PriceList, SIZE_AXIS, number_on};
 use super::rules::rule_of;
 
-/// The metric of a row's own figure in a comparison.
-const PRIMARY: &str = "primary";
 /// Why the cost of an op is not that of a call.
 const FURTHER_CALLS: &str = "its op makes further calls, which are items of their own";
 /// Why an item pays nothing.
@@ -181,12 +179,12 @@ pub fn predict(
     let cool_costs = PooledCosts::of(&cool_items, reach);
     let (free, paying): (Vec<&BillItem>, Vec<&BillItem>) =
         warm_items.iter().partition(|item| is_fault(&item.name) && reach.is_at_each_call());
-    let (own, others): (Vec<&BillItem>, Vec<&BillItem>) =
+    let (priced, estimated): (Vec<&BillItem>, Vec<&BillItem>) =
         paying.into_iter().partition(|item| warm_costs.pays_own(item));
     let nothing = Amount { ns: 0.0, ci95: Some([0.0; 2]) };
-    let (mut estimated, mut unpriced_calls) = (nothing.clone(), 0.0);
+    let (mut estimated_sum, mut unpriced_calls) = (nothing.clone(), 0.0);
     let mut items: Vec<WhatIfItem> = free.into_iter().map(without_cost).collect();
-    for &item in &own {
+    for &item in &priced {
         let unit = item.unit.as_ref().map(|own| warm_costs.of_item(item, own));
         let of_cool = cool_items.iter().find(|it| it.name == item.name);
         let cool_unit = of_cool.and_then(|it| it.unit.as_ref()).zip(cool_costs.as_ref());
@@ -206,11 +204,11 @@ pub fn predict(
             ..part_of(item)
         });
     }
-    for item in others {
+    for item in estimated {
         let why = if has_own(item) { FURTHER_CALLS } else { "it pays no part of an op" };
         let mut missing = item.missing.clone().unwrap_or(why.to_owned());
         let mut estimated_calls = if is_call(&item.name) { item.times } else { 0.0 };
-        if let Some(Payer { name, calls }) = payer_of(item, &own) {
+        if let Some(Payer { name, calls }) = payer_of(item, &priced) {
             let paid = calls.min(estimated_calls);
             estimated_calls -= paid;
             missing = format!("{missing}; {paid} are charged with {name}");
@@ -223,7 +221,7 @@ pub fn predict(
         if let Some(amount) = &amount {
             unpriced_calls += estimated_calls;
             let both = cool_amount.as_ref().map(|cool| middle(amount, cool));
-            estimated = estimated.plus(both.as_ref().unwrap_or(amount));
+            estimated_sum = estimated_sum.plus(both.as_ref().unwrap_or(amount));
         }
         let missing = Some(missing);
         items.push(WhatIfItem { unit, amount, cool_amount, is_estimate, missing, ..part_of(item) });
@@ -237,7 +235,7 @@ pub fn predict(
     let cool = sum(cool.collect());
     let has_cool = items.iter().any(|item| item.cool_amount.is_some());
     let cool = has_cool.then_some(cool);
-    Some(Prediction { items, warm, cool, estimated, unpriced_calls })
+    Some(Prediction { items, warm, cool, estimated: estimated_sum, unpriced_calls })
 }
 
 /// A page fault, to which a change of calls adds nothing: a measured cost would be noise.
@@ -265,10 +263,10 @@ struct Payer<'a> {
 
 /// Which of these items pays for calls that have no added cost of their own: they are made in its
 /// op, too, and what is not known could not be subtracted from it (`less` of its rule).
-fn payer_of<'a>(item: &BillItem, own: &[&'a BillItem]) -> Option<Payer<'a>> {
+fn payer_of<'a>(item: &BillItem, priced: &[&'a BillItem]) -> Option<Payer<'a>> {
     let case = item.case.as_ref().filter(|_| item.amount.is_none())?;
     let contains = |it: &&BillItem| rule_of(&it.name).is_some_and(|rule| rule.less.contains(case));
-    let mut payers = own.iter().copied().filter(contains);
+    let mut payers = priced.iter().copied().filter(contains);
     let first = payers.next()?;
     let ops = |it: &BillItem| it.times * it.part;
     let calls = ops(first) + payers.map(ops).sum::<f64>();

@@ -2,7 +2,7 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::interval::Interval;
+use crate::interval::{Interval, NORMAL_95};
 use crate::order;
 use crate::random::standard_normal;
 use crate::scaling::bootstrap_median;
@@ -31,9 +31,8 @@ impl MeasuredCost {
     /// A cost that varies as its 95 % interval says. `None` unless the interval is positive, finite
     /// and contains the value.
     pub fn new(value: f64, interval: Interval) -> Option<Self> {
-        const QUANTILE: f64 = 1.959_963_984_540_054;
         let fits = interval.lo > 0.0 && interval.contains(value) && interval.hi.is_finite();
-        let deviation = |end: f64| (end / value).ln().abs() / QUANTILE;
+        let deviation = |end: f64| (end / value).ln().abs() / NORMAL_95;
         fits.then(|| Self {
             cost: Cost { value, interval },
             repetitions: Vec::new(),

@@ -1,14 +1,11 @@
 //! What treatments added to a program, by a comparison of it in turns.
 
-use oscost_model::bill::{Amount, MeasuredIncrease, PriceRun};
+use oscost_model::bill::{Amount, MeasuredIncrease, PriceRun, TrialFigure};
 use oscost_model::program::{CPU, REAL, SYSTEM};
-use oscost_model::record::{Comparison, Estimate, Record, Row, RowOutcome};
+use oscost_model::record::{Comparison, Estimate, PRIMARY, Record, Row, RowOutcome};
 
 use super::trials::ModeTimes;
-use crate::bill::{Change, SystemFigure, is_divided_by_ticks, is_void, mean_increase};
-
-/// The metric of a row's own figure in a comparison.
-const PRIMARY: &str = "primary";
+use crate::bill::{Change, is_divided_by_ticks, is_void, mean_increase};
 
 /// A program that was compared.
 #[derive(Clone, Copy, Debug)]
@@ -52,9 +49,9 @@ pub(super) fn measured_increase(
     let is_of_ticks = program.mode_times == ModeTimes::Divided
         && [of_base, of_new].into_iter().any(is_divided_by_ticks);
     let (system_ns, figure) = match of_pairs.filter(|_| !is_of_ticks) {
-        Some(comparison) => (added(comparison), SystemFigure::Median),
+        Some(comparison) => (added(comparison), TrialFigure::Median),
         // In some trials the ticks leave none for the kernel: there are no ratios then.
-        None => (mean_increase(of_base, of_new), SystemFigure::Mean),
+        None => (mean_increase(of_base, of_new), TrialFigure::Mean),
     };
     let pairs = real.or(of_pairs).map_or(0, |comparison| comparison.pairs);
     let (real_ns, system_figure) = (real.map(added), figure.text().to_owned());

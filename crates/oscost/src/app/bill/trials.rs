@@ -1,6 +1,6 @@
 //! What the runs of a program were: the estimates of its trials, and its counts.
 
-use oscost_model::bill::{Amount, BilledCounts, BilledTrials, Watched};
+use oscost_model::bill::{Amount, BilledCounts, BilledTrials, TrialFigure, Watched};
 use oscost_model::program::Trial;
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::Estimate;
@@ -8,8 +8,8 @@ use oscost_stats::interval::Nominal;
 
 use super::tick_doubt;
 use crate::bill::{
-    CombinedCounts, SystemFigure, combine, divided_time, half_of_mean, is_divided_by_ticks,
-    measured_system_time, system_time,
+    CombinedCounts, combine, divided_time, half_of_mean, is_divided_by_ticks, measured_system_time,
+    system_time,
 };
 use crate::estimate::estimate_values;
 use crate::run::{FigureWidth, ProgramRuns};
@@ -102,6 +102,7 @@ pub(super) fn billed_trials(trials: &[Trial], nominal: Nominal) -> Option<Billed
         involuntary_switches: median(|trial| trial.usage.involuntary_switches as f64),
         real,
         user,
+        user_figure: TrialFigure::Median.text().to_owned(),
         system,
     })
 }
@@ -116,17 +117,21 @@ pub(super) fn with_measured_modes(trials: BilledTrials) -> BilledTrials {
     }
 }
 
-/// The same with the mean of the user time where the system time is one: of a few clock ticks in each mode
-/// the median is none.
+/// The same with the mean of the user time where few clock ticks make it, however many find a trial in the
+/// kernel: the median of these may be none.
 fn with_mean_user(trials: BilledTrials, nominal: Nominal) -> BilledTrials {
-    if trials.system_figure != SystemFigure::Mean.text() {
+    if !is_divided_by_ticks(&trials.user) {
         return trials;
     }
     let BilledTrials { user, .. } = &trials;
     let half = half_of_mean(user, nominal);
     let ci95 = half.map(|half| [user.mean - half, user.mean + half]);
     let mean = Amount { ns: user.mean, ci95 }.times(1e9);
-    BilledTrials { user: with_figure_of(user.clone(), &mean), ..trials }
+    BilledTrials {
+        user: with_figure_of(user.clone(), &mean),
+        user_figure: TrialFigure::Mean.text().to_owned(),
+        ..trials
+    }
 }
 
 /// Fewer control groups do not show by how much their ratios differ.
@@ -167,9 +172,10 @@ pub(super) fn with_groups(
     let system = estimate(divided.system_share, &divided.system);
     BilledTrials {
         user: user.unwrap_or(trials.user),
+        user_figure: TrialFigure::Pooled.text().to_owned(),
         system: system.unwrap_or(trials.system),
         system_time: divided.system,
-        system_figure: SystemFigure::Pooled.text().to_owned(),
+        system_figure: TrialFigure::Pooled.text().to_owned(),
         source: "cgroup".to_owned(),
         clock_ticks: Some(divided.ticks),
         ..trials
@@ -220,7 +226,8 @@ pub(super) fn of_watched(trials: BilledTrials, watched: &Watched) -> BilledTrial
         voluntary_switches,
         involuntary_switches,
         system_time: Amount::exact(ns),
-        system_figure: "watched".to_owned(),
+        system_figure: TrialFigure::Watched.text().to_owned(),
+        user_figure: TrialFigure::Watched.text().to_owned(),
         source: "proc".to_owned(),
         ..trials
     }
@@ -357,6 +364,32 @@ mod tests {
         assert!(low < 29e6 && high > 31e6, "the trials are equal, and the ticks are few");
         let [low_s, high_s] = divided.system.ci95.unwrap();
         assert!((low_s - 1e-9 * low).abs() + (high_s - 1e-9 * high).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_time_in_each_mode_is_a_mean_where_few_ticks_make_that_one() {
+        // One trial of ten has user time.
+        let of = |user_ms: u64, system_ms: u64| {
+            let mut runs = runs(None);
+            for trial in &mut runs.trials {
+                (trial.usage.user_ns, trial.usage.system_ns) = (0, 1_000_000 * system_ms);
+            }
+            runs.trials[0].usage.user_ns = 1_000_000 * user_ms;
+            let trials = billed_trials(&runs.trials, Nominal::FIXED).unwrap();
+            let billed = with_groups(trials, &runs, Nominal::FIXED, TICK_NS);
+            (billed.user_figure, billed.system_figure, (1e3 * billed.user.median).round())
+        };
+        let figures =
+            |user: &str, system: &str, user_ms: f64| (user.to_owned(), system.to_owned(), user_ms);
+        assert_eq!(of(40, 100), figures("mean", "median", 4.0));
+        assert_eq!(of(40, 20), figures("mean", "mean", 4.0));
+        assert_eq!(of(1_000, 20), figures("median", "mean", 0.0));
+        let groups = vec![GroupTimes { user_us: 20_000, system_us: 60_000 }; 10];
+        let pooled = billed(Some(Ok(GroupRuns { groups, tick_ns: 4e6 })));
+        assert_eq!(
+            (pooled.user_figure.as_str(), pooled.system_figure.as_str()),
+            ("pooled", "pooled")
+        );
     }
 
     #[test]

@@ -3,88 +3,30 @@
 //! All predictions are made, told and kept before the first check.
 
 use oscost_model::bill::{
-    Amount, Bill, BillItem, BilledTrials, MeasuredIncrease, MissingWhatIf, OtherPrices, PriceRun,
-    WhatIf,
+    Amount, Bill, BilledTrials, MeasuredIncrease, MissingWhatIf, OtherPrices, PriceRun, WhatIf,
 };
 use oscost_model::call_names::Arch;
-use oscost_model::cool::{COOL, walk_text};
-use oscost_model::definition::Extent;
 use oscost_model::program::{CPU, REAL, SYSTEM};
-use oscost_model::reach::Reach;
 use oscost_model::record::Record;
-use oscost_model::target::{Target, Treatment};
+use oscost_model::target::Target;
 
+use super::added_costs::{MeasuredCosts, after_walk, doubt_of};
 use super::check_time::check_seconds;
 use super::further_change::{FurtherChange, names};
 use super::increase::{ComparedProgram, measured_increase};
 use super::other_prices::{self, OtherMachine};
-use super::subject::BillSubject;
-use super::trials::ModeTimes;
-use crate::advice::record_trust::price_doubt;
-use crate::advice::trust::Trust;
-use crate::app::ab::{Request as ComparisonRequest, ab};
+use super::what_if_context::{Failure, INTERRUPTED, WhatIfContext, compare};
+use crate::app::ab::Request as ComparisonRequest;
 use crate::app::bills;
-use crate::app::error::is_interrupted;
-use crate::app::measurement::retention::{Completion, Retention};
 use crate::app::measurement::run_header::timestamp;
 use crate::app::observer::Observer;
-use crate::app::results::added_costs::stored_added_costs;
-use crate::app::results::prices::{PriceRuns, minute_of};
-use crate::app::selection::effort::Effort;
 use crate::app::selection::programs::ProgramRequest;
-use crate::app::targets::connect::BusyPolicy;
 use crate::app::targets::prepare::prepare;
 use crate::bill::{
-    AddedCosts, Change, Faults, Judgement, Prediction, PriceList, added_costs, is_known_to_judge,
-    is_void, judge, predict, selectors_to_price, walk_between_calls,
+    AddedCosts, Change, Faults, Judgement, Prediction, PriceList, is_known_to_judge, judge,
+    predict, walk_between_calls,
 };
-use crate::hosts::WorkerBinary;
 use crate::plan;
-use crate::run::EventCounting;
-use crate::treatments::KINDS;
-
-/// What the answers need beside the bill.
-pub(super) struct WhatIfContext<'a> {
-    /// Where, and under which treatments, the program was billed.
-    pub(super) base: &'a Target,
-    pub(super) subject: &'a BillSubject,
-    pub(super) worker: &'a WorkerBinary,
-    /// The runs of the bill's prices.
-    pub(super) prices: &'a PriceRuns,
-    pub(super) cpu: Option<u32>,
-    /// How the kernel knows the times of the program.
-    pub(super) mode_times: ModeTimes,
-    /// The time for the added costs of one change; 0 for those that are known.
-    pub(super) price_seconds: u32,
-    /// Whether predictions are checked.
-    pub(super) is_checked: bool,
-    /// Whether the bill is kept before that.
-    pub(super) is_kept: bool,
-    /// Whether the user has ended the runs of the program.
-    pub(super) runs_interrupted: bool,
-    /// Whether the user has ended the measurement of prices.
-    pub(super) prices_interrupted: bool,
-    pub(super) on_busy: BusyPolicy,
-}
-
-/// Why there is no answer.
-struct Failure {
-    reason: String,
-    /// Whether the user has ended the measurement: then nothing else is measured.
-    is_interrupt: bool,
-}
-
-impl From<String> for Failure {
-    fn from(reason: String) -> Self {
-        Self { reason, is_interrupt: false }
-    }
-}
-
-impl From<anyhow::Error> for Failure {
-    fn from(error: anyhow::Error) -> Self {
-        Self { reason: format!("{error:#}"), is_interrupt: is_interrupted(&error) }
-    }
-}
 
 impl WhatIfContext<'_> {
     /// Adds to a bill what these changes would add to it; whether the user has ended a measurement
@@ -236,76 +178,6 @@ impl WhatIfContext<'_> {
         Ok(what_if)
     }
 
-    /// Where in a program what a target has beside the base costs time.
-    fn reach(&self, target: &Target) -> Reach {
-        let of = |treatment: &Treatment| match treatment.name.as_str() {
-            // The walk between the ops of a comparison is in both of its sides.
-            COOL => None,
-            name => {
-                let kind = KINDS.iter().find(|kind| kind.name == name);
-                Some(kind.map_or(Reach::Anything, |kind| kind.reach))
-            }
-        };
-        let further = target.treatments.iter().skip(self.base.treatments.len());
-        further.filter_map(of).max().unwrap_or(Reach::Anything)
-    }
-
-    /// The same after a walk: without it there is a prediction by calls in a loop.
-    fn cool_costs_between(
-        &self,
-        targets: [&Target; 2],
-        bill: &Bill,
-        observer: &dyn Observer,
-    ) -> Result<MeasuredCosts, Failure> {
-        match self.costs_between(targets, bill, observer) {
-            Err(Failure { reason, is_interrupt: false }) => {
-                observer.status(&format!("no added costs after a walk through memory: {reason}"));
-                Ok(MeasuredCosts::default())
-            }
-            found => found,
-        }
-    }
-
-    /// What the second target adds to the ops of the items, by runs of the last day; what they lack is
-    /// measured.
-    fn costs_between(
-        &self,
-        [base, new]: [&Target; 2],
-        bill: &Bill,
-        observer: &dyn Observer,
-    ) -> Result<MeasuredCosts, Failure> {
-        let host = base.host.to_string();
-        let [of_base, of_new] = [base, new].map(|target| names(&target.treatments));
-        let change = Change { host: &host, base: &of_base, new: &of_new };
-        let mut records = stored_added_costs(change, &bill.machine)?;
-        let unmeasured: Vec<String> = {
-            let known = PriceList::of_added_costs(&records, &self.worker.catalog);
-            let wanted = self.cases_to_price(&bill.items, self.reach(new)).into_iter();
-            wanted.filter(|case| !known.has(case)).collect()
-        };
-        let mut refusal = None;
-        if !unmeasured.is_empty() && self.price_seconds > 0 {
-            let cases = ComparisonRequest {
-                selectors: unmeasured,
-                // Those of calls in a loop, and those after a walk.
-                budget_s: Some(f64::from(self.price_seconds) / 2.0),
-                event_counting: EventCounting::InNoRound,
-                ..self.comparison([base, new])
-            };
-            let record = compare(&cases, observer)?;
-            let costs = added_costs(&record, change);
-            refusal = if costs.results.is_empty() && is_void(&record) {
-                Some(CONTROL_FAILED.to_owned())
-            } else {
-                let mut rows = record.results.iter().filter(|row| row.target.treatments == of_new);
-                rows.find_map(|row| row.reason.clone())
-            };
-            records.insert(0, costs);
-        }
-        records.retain(|record| !record.results.is_empty());
-        Ok(MeasuredCosts { records, refusal })
-    }
-
     /// Measures what treatments add to the program, which had these trials, and judges the prediction.
     fn check(
         &self,
@@ -315,7 +187,7 @@ impl WhatIfContext<'_> {
         observer: &dyn Observer,
     ) -> Result<(), Failure> {
         // No look ends it: a difference that is found may still be known too badly to judge by.
-        let seconds = check_seconds(&what_if.predicted_system_ns, trials);
+        let seconds = check_seconds(what_if, trials);
         let is_command = self.subject.request.has_commands();
         let programs = ComparisonRequest {
             selectors: self.subject.selectors.clone(),
@@ -349,60 +221,6 @@ impl WhatIfContext<'_> {
         what_if.measured = Some(measured);
         Ok(())
     }
-
-    /// A comparison of two targets; what is compared is left open.
-    fn comparison(&self, [base, new]: [&Target; 2]) -> ComparisonRequest {
-        ComparisonRequest {
-            base: Some(base.to_string()),
-            new: vec![new.to_string()],
-            selectors: Vec::new(),
-            programs: ProgramRequest::default(),
-            study: None,
-            effort: Effort::Default,
-            budget_s: None,
-            event_counting: EventCounting::default(),
-            cpu: self.cpu,
-            numa_turn: None,
-            peer_cpu: None,
-            label: None,
-            seed: None,
-            gate: None,
-            retention: Retention { keep: true, raw_samples: false },
-            on_busy: self.on_busy,
-        }
-    }
-
-    /// The cases whose added costs price these items: those that price them in the bill, or the most
-    /// usual ones.
-    fn cases_to_price(&self, items: &[BillItem], reach: Reach) -> Vec<String> {
-        let catalog = &self.worker.catalog;
-        let prices = self.prices.price_list(catalog);
-        let mut cases: Vec<String> = Vec::new();
-        for selector in selectors_to_price(items, reach) {
-            let case = prices.usual_case(&selector).or_else(|| {
-                let found = plan::select(catalog, &[selector], Extent::Default).ok()?;
-                found.first().map(ToString::to_string)
-            });
-            cases.extend(case.filter(|case| !cases.contains(case)));
-        }
-        cases
-    }
-}
-
-/// Added costs, and what measured none of them.
-#[derive(Default)]
-struct MeasuredCosts {
-    /// The newest first; each has some.
-    records: Vec<Record>,
-    /// Why the last comparison has none; `None` if it has.
-    refusal: Option<String>,
-}
-
-/// The target with a walk of so many bytes before each op.
-fn after_walk(target: &Target, walk_bytes: u64) -> Target {
-    let mut treatments = target.treatments.clone();
-    treatments.push(Treatment { name: COOL.to_owned(), value: Some(walk_text(walk_bytes)) });
-    Target { treatments, ..target.clone() }
 }
 
 /// Whether the added system time is not known well enough to judge by, and the added CPU time is. A change
@@ -424,32 +242,6 @@ fn cpu_time_ns(bill: &Bill) -> f64 {
     1e9 * (user.mean + system.mean)
 }
 
-/// Why nothing is measured after Ctrl-C.
-const INTERRUPTED: &str = "it was interrupted";
-/// Why a comparison has no added costs although its rows were measured.
-const CONTROL_FAILED: &str = "the control of the comparison failed: measure again";
-/// What a monitor in another process means for the system time of a program.
-const MONITOR_DOUBT: &str = "the calls wait for a monitor, which is another process: of this time, \
-                             only the part of the program itself is its system time";
-
-/// What is doubtful about a prediction by these added costs: a monitor, and what disturbed the worst of the
-/// runs that measured them; `None` if nothing is.
-fn doubt_of(has_monitor: bool, added: &[Record]) -> Option<String> {
-    let of_monitor = has_monitor.then(|| MONITOR_DOUBT.to_owned());
-    let doubtful = added.iter().filter_map(|run| Some((run, price_doubt(run)?)));
-    let worst = doubtful.max_by_key(|(_, doubt)| doubt.grade);
-    let of_runs = worst.map(|(run, Trust { grade, reasons })| {
-        format!(
-            "a run that measured added costs ({}) is graded {}: {}",
-            minute_of(&run.started),
-            grade.text(),
-            reasons.join(", ")
-        )
-    });
-    let doubts: Vec<String> = [of_monitor, of_runs].into_iter().flatten().collect();
-    (!doubts.is_empty()).then(|| doubts.join("; "))
-}
-
 fn no_added_cost() -> String {
     "no added cost of its calls is known: `--price-seconds N` gives more time to measure them"
         .to_owned()
@@ -461,42 +253,4 @@ fn not_counted() -> Failure {
 
 fn this_arch() -> Option<Arch> {
     Arch::from_uname(std::env::consts::ARCH)
-}
-
-/// Measures a comparison, which is kept as a run of its own.
-fn compare(request: &ComparisonRequest, observer: &dyn Observer) -> Result<Record, Failure> {
-    let measured = ab(request, observer)?.measured;
-    match measured.ended {
-        Ok(Completion::Interrupted) => {
-            Err(Failure { reason: INTERRUPTED.to_owned(), is_interrupt: true })
-        }
-        // What was measured before a failure counts.
-        _ => Ok(measured.record),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_prediction_by_a_disturbed_run_says_so_beside_the_doubt_of_a_monitor() {
-        let text = include_str!("../../../tests/store/run-1.json");
-        let of_class = |class: &str| {
-            let mut record: Record = serde_json::from_str(text).unwrap();
-            record.results.truncate(1);
-            record.results[0].flags.clear();
-            let conditions = &mut record.conditions[0];
-            (conditions.class, conditions.lost_pct) = (Some(class.to_owned()), Some(12.0));
-            record
-        };
-        let quiet = of_class("quiet");
-        assert_eq!(doubt_of(false, std::slice::from_ref(&quiet)), None);
-        assert_eq!(doubt_of(true, &[]).as_deref(), Some(MONITOR_DOUBT));
-        let disturbed =
-            doubt_of(true, &[quiet, of_class("noisy"), of_class("very-noisy")]).unwrap();
-        assert!(disturbed.starts_with(MONITOR_DOUBT), "{disturbed}");
-        let end = "is graded poor: 12 % of the time was lost: the machine was very noisy";
-        assert!(disturbed.ends_with(end), "{disturbed}");
-    }
 }

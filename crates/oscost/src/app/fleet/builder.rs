@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use oscost_model::fleet::FleetVisit;
 use oscost_model::record::{Conditions, Machine, RowOutcome};
+use oscost_stats::interval::NORMAL_95;
 
 use super::revisions::{key, newest_revisions, other_revisions};
 use super::usable_figure::usable_median;
@@ -16,9 +17,6 @@ use crate::fleet::{
     CaseFigure, Fleet, FleetCase, FleetFact, FleetNode, LOST_TIME, NodeVisit, STOLEN_TIME,
     USE_OF_NODE, share_of_time, use_of_node,
 };
-
-/// The normal quantile of an interval of 95 %.
-const Z95: f64 = 1.959_963_984_540_054;
 
 /// More cases than a thousand price lists have: memory for records of strangers is bounded by it.
 const MAX_CASES: usize = 100_000;
@@ -253,7 +251,7 @@ fn figure(row: &VisitRow) -> Option<(f64, f32)> {
 /// The standard error of a figure's logarithm, by its interval; NaN of an interval that contains 0.
 fn log_error([low, high]: [f64; 2]) -> f32 {
     match low > 0.0 && high >= low && high.is_finite() {
-        true => ((high / low).ln() / 2.0 / Z95) as f32,
+        true => ((high / low).ln() / 2.0 / NORMAL_95) as f32,
         false => f32::NAN,
     }
 }

@@ -11,6 +11,7 @@ use oscost_model::record::{Conditions, Machine, Record, RowOutcome};
 use oscost_model::target::Host;
 use oscost_model::unit::Unit;
 use oscost_model::untrusted_text::display_text;
+use oscost_stats::interval::NORMAL_95;
 
 use super::source::{FleetSource, LoadedFleet, load};
 use crate::advice::classes::{difference, node_class};
@@ -37,8 +38,6 @@ use crate::run::EventCounting;
 const SECONDS_PER_CASE: f64 = 0.45;
 /// An op that takes longer makes batches longer than the minimum, in nanoseconds.
 const MAX_QUICK_NS: f64 = 100_000.0;
-/// The quantile of the normal distribution that belongs to an interval of 95 %.
-const NORMAL_95: f64 = 1.959_963_984_540_054;
 /// The flag of a figure that cannot be told from 0: fleets have no such figures.
 const BELOW_DETECTION: &str = "BELOW_DETECTION";
 

@@ -6,8 +6,7 @@ use oscost_model::clock::ClockKind;
 use oscost_model::record::{Machine, Record, Row, TargetInfo};
 use oscost_model::unit::Unit;
 
-/// The name of a row's own figure among its metrics.
-pub(super) const PRIMARY: &str = "primary";
+pub(super) use oscost_model::record::PRIMARY;
 
 /// A row and its index in the list of all rows.
 #[derive(Clone, Copy)]

@@ -5,13 +5,11 @@ use std::sync::Arc;
 
 use oscost_model::record::{Comparison, Record, Row};
 use oscost_model::unit::{Better, Unit};
+use oscost_stats::interval::NORMAL_95;
 
 use crate::advice::classes::node_class;
 use crate::app::fleet::usable_figure::usable_figure;
 use crate::fleet::{MeasuredSides, NodeSides, OtherRevision};
-
-/// The quantile of the normal distribution that belongs to an interval of 95 %.
-const NORMAL_95: f64 = 1.959_963_984_540_054;
 
 /// The figures of all nodes.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! How a bill was made: what qualifies its figures, and what most readers do not need.
 
-use oscost_model::bill::{Bill, BillItem, BilledTrials, MeasuredPrices};
+use oscost_model::bill::{Bill, BillItem, BilledTrials, MeasuredPrices, TrialFigure};
 use oscost_model::unit::Unit;
 
 use super::{
@@ -16,7 +16,8 @@ pub(in crate::report::view) fn remarks(bill: &Bill) -> Remarks {
     Remarks { shown: qualifications(bill), method: method(bill), ..Remarks::default() }
 }
 
-/// What is missing, or estimated, or charged otherwise than it happened.
+/// What is missing, or estimated, or charged otherwise than it happened; and the source of the system time,
+/// which all of it is compared with.
 fn qualifications(bill: &Bill) -> Vec<String> {
     let counting = match (&bill.counted, &bill.not_counted) {
         (Some(counted), _) => counting(counted, bill.watched.is_some()),
@@ -31,7 +32,8 @@ fn qualifications(bill: &Bill) -> Vec<String> {
     };
     let missing = bill.prices.measured.iter().flat_map(missing);
     let all = treatments(bill).into_iter().chain(missing).chain(counting);
-    let all = all.chain(switches::doubts(bill)).chain(time_source::left_out(bill));
+    let all = all.chain(time_source::note(bill)).chain(ticks_note(&bill.trials));
+    let all = all.chain(time_source::left_out(bill)).chain(switches::doubts(bill));
     let all = all.chain(fault_note(bill)).chain(below_zero::notes(bill)).chain(reuse_note(bill));
     let all = all.chain(cool_prices::doubts(bill)).chain(function_prices::notes(bill));
     all.chain(pair_prices::doubts(bill)).chain(instructions::note(bill)).collect()
@@ -43,8 +45,7 @@ fn method(bill: &Bill) -> Vec<String> {
     let stale = bill.prices.stale.iter().map(|why| format!("stale prices: {}", plain(why)));
     let events = bill.counted.iter().flat_map(|counted| events(&counted.calls));
     let all = price_runs(bill).into_iter().chain(measured).chain(stale).chain(events);
-    let all = all.chain(switches::in_a_trial(bill)).chain(time_source::note(bill));
-    let all = all.chain(ticks_note(&bill.trials)).chain(share_note(bill));
+    let all = all.chain(switches::in_a_trial(bill)).chain(share_note(bill));
     all.chain(cool_prices::sources(bill)).chain(pair_prices::measurements(bill)).collect()
 }
 
@@ -79,7 +80,7 @@ fn ticks_note(trials: &BilledTrials) -> Option<String> {
              ({} ticks)",
             with_thousands(ticks.round())
         )),
-        None => (trials.system_figure == "mean").then(|| {
+        None => (trials.system_figure == TrialFigure::Mean.text()).then(|| {
             "few clock ticks find a run of the program in the kernel: the system time is the mean"
                 .to_owned()
         }),

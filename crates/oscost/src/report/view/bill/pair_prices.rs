@@ -12,7 +12,8 @@ const MAX_NAMED_CASES: usize = 3;
 
 /// What was measured for this bill.
 pub(super) fn measurements(bill: &Bill) -> Vec<String> {
-    bill.prices.pairs.iter().map(measurement).collect()
+    let has_any = |measured: &&MeasuredPairs| !measured.cases.is_empty();
+    bill.prices.pairs.iter().filter(has_any).map(measurement).collect()
 }
 
 /// What of that is missing, and the cases that were tried in vain within a day.
@@ -33,16 +34,19 @@ pub(super) fn doubts(bill: &Bill) -> Vec<String> {
 fn measurement(measured: &MeasuredPairs) -> String {
     let what = added_by(&measured.treatment);
     let prices = plural(measured.cases.len() as u64, "price");
-    let took = rough(measured.seconds, Unit::Seconds);
-    match measured.cases.is_empty() {
-        true => format!("what {what} adds could not be measured of any price, in {took}"),
-        false => format!("measuring what {what} adds to {prices} took {took}"),
-    }
+    format!(
+        "measuring what {what} adds to {prices} took {}",
+        rough(measured.seconds, Unit::Seconds)
+    )
 }
 
 fn missing(measured: &MeasuredPairs) -> Vec<String> {
     let what = added_by(&measured.treatment);
     let mut lines = Vec::new();
+    if measured.cases.is_empty() {
+        let took = rough(measured.seconds, Unit::Seconds);
+        lines.push(format!("what {what} adds could not be measured of any price, in {took}"));
+    }
     if measured.interrupted {
         lines.push(format!("missing: what {what} adds, where measuring it was interrupted"));
     }

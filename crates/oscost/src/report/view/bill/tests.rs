@@ -54,6 +54,7 @@ fn what_qualifies_figures_is_shown_without_details_and_where_they_come_from_with
     let Remarks { shown, method, .. } = remarks(&shown);
     for begin in [
         "3 runs counted by ptrace, ",
+        "system time: by wait4(2) (rusage)",
         "missing: 2 events had no room",
         "the kind of page faults is not known",
         "1,200 reuse page faults: ",
@@ -62,9 +63,7 @@ fn what_qualifies_figures_is_shown_without_details_and_where_they_come_from_with
     ] {
         assert!(shown.iter().any(|line| line.starts_with(begin)), "{begin:?}: {shown:?}");
     }
-    for begin in
-        ["prices of run 0192 ", "0 calls, 1 exec", "30 voluntary and 4 ", "the system time"]
-    {
+    for begin in ["prices of run 0192 ", "0 calls, 1 exec", "30 voluntary and 4 "] {
         assert!(method.iter().any(|line| line.starts_with(begin)), "{begin:?}: {method:?}");
     }
 }
@@ -446,6 +445,29 @@ fn the_ticks_of_control_groups_are_told_and_a_system_time_that_is_too_low() {
     let text = words(&shown);
     assert!(text.contains("Trust: fair: it is too low"), "{text}");
     assert!(text.contains("; the system time may be up to 100 ms higher item "), "{text}");
+}
+
+#[test]
+fn what_a_figure_rests_on_is_told_without_being_asked_for() {
+    let mut shown = find();
+    shown.trials.system_figure = "mean".to_owned();
+    shown.prices.pairs = vec![MeasuredPairs {
+        treatment: "cool=1M".to_owned(),
+        cases: Vec::new(),
+        seconds: 2.0,
+        limit_seconds: 15.0,
+        interrupted: false,
+        failure: None,
+    }];
+    let Remarks { shown, method, .. } = remarks(&shown);
+    for words in [
+        "system time: by wait4(2) (rusage)",
+        "few clock ticks find a run of the program in the kernel",
+        "what a walk through memory adds could not be measured of any price, in 2.00 s",
+    ] {
+        let told = |lines: &[String]| lines.iter().filter(|it| it.starts_with(words)).count();
+        assert_eq!((told(&shown), told(&method)), (1, 0), "{words:?}: {shown:?}");
+    }
 }
 
 #[test]

@@ -8,8 +8,8 @@ const PRECISE_ACCOUNTING: &str = "VIRT_CPU_ACCOUNTING_GEN";
 /// The one with which it takes interrupts and softirqs out of the CPU time of tasks.
 const INTERRUPTS_APART: &str = "IRQ_TIME_ACCOUNTING";
 
-/// Who counts the CPU time, and what divides it into the times of both modes; `None` where control
-/// groups divide it, of which another note tells.
+/// Who tells the CPU time, which the scheduler counts exactly, and what divides it into the times of both
+/// modes; `None` where control groups divide it, of which another note tells.
 pub(super) fn note(bill: &Bill) -> Option<String> {
     if bill.trials.clock_ticks.is_some() {
         return None;
@@ -19,16 +19,16 @@ pub(super) fn note(bill: &Bill) -> Option<String> {
         _ => "wait4(2) (rusage), with the teardown at exit",
     };
     let machine = &bill.machine;
-    let frequency = machine.os.hz.map_or(String::new(), |hz| format!(", {hz} a second,"));
+    let frequency = machine.os.hz.map(|hz| format!("{hz} a second"));
     let has_tickless = machine.scheduling.nohz_full_cpus.as_ref().is_some_and(|it| !it.is_empty());
-    let entries = match has_tickless && has_option(bill, PRECISE_ACCOUNTING) {
-        true => ", and on CPUs without ticks (nohz_full) each entry into the kernel,",
-        false => "",
+    let is_precise = has_tickless && has_option(bill, PRECISE_ACCOUNTING);
+    let entries = is_precise.then(|| "on CPUs in nohz_full each entry".to_owned());
+    let of_ticks: Vec<String> = frequency.into_iter().chain(entries).collect();
+    let of_ticks = match of_ticks.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", of_ticks.join("; ")),
     };
-    Some(format!(
-        "the system time is that of {source}: the scheduler counts CPU time, and \
-         clock ticks{frequency}{entries} tell how much of it is the kernel's"
-    ))
+    Some(format!("system time: by {source}; clock ticks{of_ticks} divide exact CPU time"))
 }
 
 /// What the kernel leaves out of the system time, and prices of elapsed time contain; `None` of nothing.
@@ -60,22 +60,19 @@ mod tests {
         (os.hz, os.options) = (Some(250), Some(vec![PRECISE_ACCOUNTING.to_owned()]));
         bill.machine.scheduling.nohz_full_cpus = Some(Vec::new());
         let ticks = note(&bill).unwrap();
-        assert!(
-            ticks.contains("wait4(2) (rusage), with the teardown at exit: the scheduler"),
-            "{ticks}"
-        );
-        let end = "and clock ticks, 250 a second, tell how much of it is the kernel's";
-        assert!(ticks.ends_with(end), "{ticks}");
+        let words = "system time: by wait4(2) (rusage), with the teardown at exit; clock ticks (250 a \
+                     second) divide exact CPU time";
+        assert_eq!(ticks, words);
         bill.machine.scheduling.nohz_full_cpus = Some(vec![3]);
         let text = note(&bill).unwrap();
-        assert!(text.contains("(nohz_full) each entry into the kernel,"), "{text}");
+        assert!(text.contains("(250 a second; on CPUs in nohz_full each entry) divide"), "{text}");
         // A kernel without the option has no such CPUs to count on.
         bill.machine.os.options = None;
         bill.machine.os.hz = None;
         bill.trials.source = "proc".to_owned();
-        let text = note(&bill).unwrap();
-        assert!(text.contains("/proc/PID/stat, in hundredths of a second:"), "{text}");
-        assert!(text.ends_with("and clock ticks tell how much of it is the kernel's"), "{text}");
+        let words = "system time: by /proc/PID/stat, in hundredths of a second; clock ticks divide \
+                     exact CPU time";
+        assert_eq!(note(&bill).as_deref(), Some(words));
         bill.trials.clock_ticks = Some(40.0);
         assert_eq!(note(&bill), None, "the ticks of groups");
     }

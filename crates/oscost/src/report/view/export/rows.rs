@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use oscost_model::record::PRIMARY;
+
 use crate::report::view::export::case_columns::{
     BENCHMARK, BETTER, CASE, FAMILY, METRIC, POINT, PRIMARY_METRIC, REQUESTED, REV, UNIT,
 };
 use crate::report::view::export::sheet::Kind::{Boolean, Float, Integer, Text};
-use crate::report::view::export::sheet::{Column, PRIMARY, Value, spaced};
+use crate::report::view::export::sheet::{Column, Value, spaced};
 use crate::report::view::export::shot_columns::{
     SHOT_MAX, SHOT_P50, SHOT_P90, SHOT_P99, SHOT_P999, SHOTS,
 };

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use oscost_model::record::{Comparison, Conditions, Estimate, Machine, Record, Row};
+use oscost_model::record::{Comparison, Conditions, Estimate, Machine, PRIMARY, Record, Row};
 use oscost_model::unit::{Better, Unit};
 
 /// The type of a column's values.
@@ -252,9 +252,6 @@ impl<'a> Side<'a> {
         Some(self.estimate?.ci95?[1])
     }
 }
-
-/// What a comparison and a line call a row's own figure.
-pub(super) const PRIMARY: &str = "primary";
 
 /// A line: a figure, or two of them compared.
 pub(super) struct Line<'a> {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
 
+use oscost_model::record::PRIMARY;
 use oscost_model::unit::Unit;
 
-use super::sheet::PRIMARY;
 use super::*;
 
 /// A run with figures, quantiles, metrics, a floor and what was not measured.

@@ -1,7 +1,7 @@
 //! Comparisons on a page: for each pair of targets or runs a forest plot and a table of all
 //! comparisons.
 
-use oscost_model::record::Record;
+use oscost_model::record::{PRIMARY, Record};
 
 use crate::report::figures::{per_cent, probability, quantity};
 use crate::report::text::plain;
@@ -50,9 +50,6 @@ pub(super) fn of_runs(shown: &compare::ComparisonContent<'_>) -> Section {
     blocks.extend(compare::remarks(shown).blocks());
     section(blocks)
 }
-
-/// The metric of a row's own figure.
-const PRIMARY: &str = "primary";
 
 const REMARKS: &str = "What the verdicts mean";
 

@@ -16,11 +16,8 @@ const MAX_ENTRY_EXIT_NS: f64 = 100.0;
 pub(super) fn clause(bill: &Bill) -> String {
     let Some(charged) = least_charged(bill) else { return String::new() };
     let trials = &bill.trials;
-    // Of a system time that is a mean the user time is one, too.
-    let is_median = trials.system_figure == "median";
-    let user_s = if is_median { trials.user.median } else { trials.user.mean };
     let system_ns = trials.system_time.ns;
-    let both_ns = 1e9 * user_s + system_ns;
+    let both_ns = 1e9 * trials.user.median + system_ns;
     let excess_ns = charged.ns - system_ns;
     let calls: u64 = bill.counted.iter().flat_map(|it| &it.calls.forms).map(|it| it.calls).sum();
     let is_held = both_ns >= HELD_SHARE * charged.ns;
