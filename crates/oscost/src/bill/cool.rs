@@ -29,13 +29,23 @@ use super::walk_pairs::{WalkPair, walk_pairs};
 const MIN_WALK_BYTES: f64 = 262_144.0;
 /// ... and not longer than this: no process uses more of its memory between two calls.
 const MAX_WALK_BYTES: f64 = 1_048_576.0;
+/// Where at least this share of the processes begins on another CPU, the walk is the longest, however little
+/// each touches.
+const MOVED_SHARE: f64 = 0.1;
 
-/// The walk that is like a program with so many minor faults in so many processes: a power of two.
+/// The walk that is like a program with so many minor faults, which did this: a power of two.
 ///
 /// Each page that a process touches first is a fault. (The largest resident set would be the
-/// supervisor's where the program's is smaller: it is counted from before execve(2).)
-pub fn walk_bytes(minor_faults: f64, processes: u64, page_bytes: u64) -> u64 {
-    let touched = minor_faults * page_bytes as f64 / processes.max(1) as f64;
+/// supervisor's where the program's is smaller: it is counted from before execve(2).) What a child finds that
+/// begins on another CPU is in the caches of its parent's alone, and its own caches hold what ran there before:
+/// a walk through little memory would leave all of it in the second-level cache.
+pub fn walk_bytes(minor_faults: f64, calls: &ProgramCalls, page_bytes: u64) -> u64 {
+    let processes = 1.0 + calls.forks as f64;
+    let moved = calls.events.and_then(|events| events.forks_to_other_cpu).unwrap_or(0);
+    let touched = match moved as f64 >= MOVED_SHARE * processes {
+        true => MAX_WALK_BYTES,
+        false => minor_faults * page_bytes as f64 / processes,
+    };
     1 << touched.clamp(MIN_WALK_BYTES, MAX_WALK_BYTES).log2().round() as u32
 }
 

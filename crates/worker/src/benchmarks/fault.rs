@@ -2,6 +2,7 @@
 
 use crate::kernel::memory::protection_fault::ProtectedPage;
 
+use self::walk::{MEMORY, ORDER, SMALL_PAGES};
 use super::prelude::*;
 
 mod cold;
@@ -16,17 +17,6 @@ pub(super) const FAMILY: Family = Family {
     about: "the cost of page faults: pages that are not present, or not writable",
     benches: BENCHES,
 };
-
-const ORDER: Axis = Axis {
-    name: "order",
-    sets: "order in which the pages of the mapping are touched",
-    points: Points::Words(&["ascending", "random"]),
-    default_points: Points::Words(&["ascending"]),
-};
-
-/// The memory that every mapping here needs: the largest is 64 MiB.
-const MEMORY: Need = Need::resource(Resource::Memory(80));
-const SMALL_PAGES: Need = Need::resource(Resource::SmallPages);
 
 /// The calls that request the work of a helper, and wait for it: once per this many pages.
 macro_rules! helper_calls {

@@ -109,8 +109,8 @@ const BENCHES: &[Bench] = &[
              the writing, before each op.",
         expected: "80 us, and 3 us more per MiB, whose page tables are copied, write-protected and \
                    freed; on another CPU the wake-ups add 30 us",
-        why: "touched_mib=0 adds nothing to the worker's own memory: about 15 mappings, its stack \
-              and heap. The tables with addresses that a position-independent program writes when \
+        why: "touched_mib=0 adds nothing to the worker's own memory: 12 mappings, its stack \
+              and heap among them. The tables with addresses that a position-independent program writes when \
               it starts, some 50 pages, are mapped from a file in memory, of which a fork copies \
               no entries; its samples are kept from forks. That matters: a plain C loop of the \
               same op took 75 us on a guest with a Zen 5 core, and 91 us with 32 pages and 7 \

@@ -186,8 +186,10 @@ fn strace(tool: &Tool, folder: &Path, words: &[&str]) -> anyhow::Result<Counts> 
         .args(words)
         .current_dir(folder);
     // Its table has a decimal point then.
-    command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let status = command.status().context("cannot start strace")?;
+    // The descriptors of oscost's programs are the null device and, for what they report, a pipe: an interpreter
+    // asks for the position of each.
+    command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let status = command.output().context("cannot start strace")?.status;
     let text = fs::read_to_string(&table).context("strace wrote no table")?;
     let counts: Counts = text.lines().filter_map(count_of_line).collect();
     ensure!(!counts.is_empty(), "strace counted nothing ({status})");

@@ -43,7 +43,7 @@ impl ChargedProgram<'_> {
         let list = runs.price_list(catalog);
         let mut charges = charge(calls, Faults::of(trials), &list, system_ns);
         runs.explain_missing(&mut charges, calls, catalog);
-        let walk_bytes = walk_bytes(trials.minor_faults, 1 + calls.forks, page_bytes);
+        let walk_bytes = walk_bytes(trials.minor_faults, calls, page_bytes);
         let cool_prices = runs.cool_prices(catalog, &list, walk_bytes);
         charge_cool(&mut charges, calls, &list, &cool_prices);
         let function_prices = runs.function_prices(catalog, &list);

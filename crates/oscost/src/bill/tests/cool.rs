@@ -183,10 +183,19 @@ fn the_nearest_walk_counts_and_only_rows_of_one_run_are_a_pair() {
 
 #[test]
 fn the_walk_is_as_long_as_what_a_process_touches() {
-    let of = |faults: f64, processes: u64| walk_bytes(faults, processes, 4_096);
-    assert_eq!([of(0.0, 1), of(100.0, 1)], [256 << 10, 512 << 10]);
-    assert_eq!([of(300.0, 1), of(512.0, 2)], [MIB, MIB]);
-    assert_eq!(of(1e9, 0), MIB);
+    let of = |faults: f64, forks: u64, moved: Option<u64>| {
+        let events = moved.map(|moved| KernelEvents {
+            forks_to_other_cpu: Some(moved),
+            ..KernelEvents::default()
+        });
+        walk_bytes(faults, &ProgramCalls { forks, events, ..ProgramCalls::default() }, 4_096)
+    };
+    assert_eq!([of(0.0, 0, None), of(100.0, 0, None)], [256 << 10, 512 << 10]);
+    assert_eq!([of(300.0, 0, None), of(512.0, 1, None)], [MIB, MIB]);
+    assert_eq!(of(1e9, 0, None), MIB);
+    // What a child finds that began on another CPU is in no cache of that.
+    assert_eq!([of(100.0, 9, Some(0)), of(100.0, 9, Some(1))], [256 << 10, MIB]);
+    assert_eq!(of(100.0, 20, Some(2)), 256 << 10);
 }
 
 #[test]

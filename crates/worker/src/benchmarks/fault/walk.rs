@@ -26,6 +26,18 @@ const BYTES_READ: usize = 64 << 20;
 /// Pages that the kernel maps at once around a cached one (`fault_around_bytes`).
 const FAULT_AROUND_PAGES: usize = 16;
 
+/// The order of a walk.
+pub(super) const ORDER: Axis = Axis {
+    name: "order",
+    sets: "order in which the pages of the mapping are touched",
+    points: Points::Words(&["ascending", "random"]),
+    default_points: Points::Words(&["ascending"]),
+};
+/// The memory that every mapping here needs: the largest is 64 MiB.
+pub(super) const MEMORY: Need = Need::resource(Resource::Memory(80));
+/// A walk counts pages of 4 KiB.
+pub(super) const SMALL_PAGES: Need = Need::resource(Resource::SmallPages);
+
 /// The order in which pages are touched, as the axis names it.
 pub(super) fn touch_order(pieces: usize, word: &str) -> Vec<u32> {
     let order = ScrambledOrder::with_bits(pieces.ilog2());

@@ -1,7 +1,7 @@
 //! The first touch of anonymous pages.
 
 use super::super::prelude::*;
-use super::{MEMORY, ORDER, SMALL_PAGES, walk};
+use super::walk::{self, MEMORY, ORDER, SMALL_PAGES};
 
 const MAPPING_OF_HUGE_PAGES: Need =
     Need::not_applicable("of huge pages the mapping has 8 MiB, or 64 if they are read");
