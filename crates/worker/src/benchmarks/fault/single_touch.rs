@@ -7,10 +7,13 @@ use crate::kernel::memory::region::{Access, PAGE_BYTES, Region};
 use super::super::prelude::*;
 use super::expected_faults::{ExpectedFaults, FaultKind};
 
-/// The walk of a program that works on its own data between two touches: 2 MiB of lines, as the
-/// second-level cache of a core has at most on most machines, in 8,192 pages, twice as many as the
-/// largest tables of translations hold (TLB). It takes 0.6 to 2 ms, and a worker makes some twenty.
-const LINES: WalkLines = WalkLines { count: 32_768, stride_bytes: 1_024 };
+/// The walk of a program that works on its own data between two touches: 1 MiB of lines, which
+/// replace what a second-level cache holds, in 4,096 pages, at least as many as tables of
+/// translations hold (TLB). A compiler that works for 100 us between two touches reads some 10,000
+/// lines. After twice as many, over 32 MiB, touches took 4 to 16 us on a guest: such a walk also
+/// empties the last level of cache, as far as its neighbours leave it one. It takes 0.3 to 1 ms,
+/// and a worker makes some twenty.
+const LINES: WalkLines = WalkLines { count: 16_384, stride_bytes: 1_024 };
 /// No walk: the touches differ from those after one in nothing else.
 const NO_LINES: WalkLines = WalkLines { count: 0, ..LINES };
 /// All workers walk in one order: which sets of a cache the lines share is up to their physical
@@ -110,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_pages_of_a_walk_are_there_before_it_and_an_op_without_a_fault_is_an_error() {
-        // An absent page of the walk would be a fault beyond the one of the op: 8,192 are too many.
+        // An absent page of the walk would be a fault beyond the one of the op: 4,096 are too many.
         let mut touches = of_pages(16, LINES);
         touches.prepare(1).unwrap();
         touches.run(1, 1).unwrap();

@@ -9,8 +9,8 @@ const TIMED_ALONE: Need = Need::not_applicable(
     "touches are timed one by one only where they write to pages of 4 KiB in ascending order, in a \
      mapping that is not made in the op",
 );
-/// 64 MiB, and 32 of the walk.
-const MEMORY_OF_WALK: Need = Need::resource(Resource::Memory(112));
+/// 64 MiB, and 16 of the walk.
+const MEMORY_OF_WALK: Need = Need::resource(Resource::Memory(96));
 
 pub(super) const ZERO_FILL: Bench = Bench {
     id: "fault/zero-fill",
@@ -26,8 +26,8 @@ pub(super) const ZERO_FILL: Bench = Bench {
          64 MiB, since one huge zero page serves all of them. With mapping_mib=64 the mapping has \
          64 MiB with pages of 4 KiB, too. With between=clock and between=walk each touch is timed \
          alone, in the second half of the mapping, whose first half is touched before, untimed. \
-         With between=walk, untimed, before each touch 32,768 lines of other memory are read, one \
-         in each KiB of 32 MiB of small pages, in random order, each read waiting for the one \
+         With between=walk, untimed, before each touch 16,384 lines of other memory are read, one \
+         in each KiB of 16 MiB of small pages, in random order, each read waiting for the one \
          before it. After it the code and data of the process that the touch needs are brought \
          back, without a touch: what is displaced is the kernel's. What reading the clock takes \
          in an empty interval is subtracted; what its fences keep apart, some tens of ns, is in \
@@ -106,7 +106,7 @@ pub(super) const ZERO_FILL: Bench = Bench {
             name: "between",
             sets: "what the process does between two touches; implied: nothing, so that they are \
                    timed together; clock: it reads the clock, so that each is timed alone; walk: \
-                   it also reads 32,768 lines in 8,192 other pages, as a program does that works \
+                   it also reads 16,384 lines in 4,096 other pages, as a program does that works \
                    on its data",
             points: Points::Words(&["nothing", "clock", "walk"]),
             default_points: Points::Implied("nothing"),
