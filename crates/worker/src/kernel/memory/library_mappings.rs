@@ -81,7 +81,7 @@ mod tests {
             for count in [0, 1, 2, 83] {
                 let libraries = LibraryMappings::new(count).unwrap();
                 let bytes = (PAGES * kernel_page_bytes()) as u64;
-                let of = |index: usize| if index % 2 == 0 { "r--p" } else { "rw-p" };
+                let of = |index: usize| if index.is_multiple_of(2) { "r--p" } else { "rw-p" };
                 let expected: Vec<(String, u64)> =
                     (0..count).map(|index| (of(index).to_owned(), bytes)).collect();
                 assert_eq!(mappings(), expected);
