@@ -25,7 +25,7 @@ pub(super) const FORK_LIBRARIES: Bench = Bench {
           the page cache. One that was written to has pages of its own, for which the child gets a \
           list of owners that is linked with its parent's (anon_vma_fork), and whose entries are \
           copied and write-protected. The child's exit, or its execve(2), undoes all of that. A \
-          program that is linked statically has some 12 mappings, dash(1) 25, bash(1) 35 and an \
+          program that is linked statically has some 12 mappings, dash(1) 24, bash(1) 35 and an \
           interpreter of Python 70: the bill charges their forks by this line.",
     calls: FORK_CALLS,
     floor: &[at_least(3, NULL_CALL)],
