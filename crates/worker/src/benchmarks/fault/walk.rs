@@ -253,9 +253,11 @@ pub(super) fn zero_fill(params: Params<'_>) -> Result<Work, Errno> {
         // Like ensure_backed(), with pages of this size.
         region.touch_all(access);
     }
-    let between = params.word("between");
-    if between != "nothing" {
-        return single_touches(region, between);
+    match params.value("between") {
+        Some(Value::Word(between)) if between != "nothing" => {
+            return single_touches(region, between);
+        }
+        _ => {}
     }
     let source = Source::Remapped(region);
     Ok(Walk::new(source, order, piece, access).work(piece as u64))
