@@ -122,3 +122,10 @@ bill! {
         pub seconds: f64,
     }
 }
+
+impl BilledTrials {
+    /// The CPU time of a trial in both modes, in nanoseconds: the mean.
+    pub fn cpu_ns(&self) -> f64 {
+        1e9 * (self.user.mean + self.system.mean)
+    }
+}

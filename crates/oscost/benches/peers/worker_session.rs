@@ -39,6 +39,8 @@ pub(super) struct Memory {
 impl Memory {
     fn of(pid: u32) -> anyhow::Result<Self> {
         let smaps = fs::read_to_string(format!("/proc/{pid}/smaps"))?;
+        // The last mapping belongs to no process, and no fork copies it (x86).
+        let of_process = smaps.split("[vsyscall]").next().unwrap_or_default();
         let kib = |line: &str| -> Option<usize> {
             line.strip_prefix("Anonymous:")?.trim().strip_suffix(" kB")?.parse().ok()
         };
@@ -51,7 +53,7 @@ impl Memory {
             line.strip_prefix("VmPTE:")?.trim().strip_suffix(" kB")?.trim().parse().ok()
         });
         Ok(Self {
-            mappings: smaps.lines().filter(is_copied).count(),
+            mappings: of_process.lines().filter(is_copied).count(),
             pages: smaps.lines().filter_map(kib).sum::<usize>() / 4,
             page_table_kib: page_tables.context("no VmPTE in /proc/PID/status")?,
         })

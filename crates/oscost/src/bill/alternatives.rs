@@ -169,7 +169,7 @@ impl AlternativeRule {
     /// The price of a case at a size that was measured, or lies near or between such ones.
     fn price(&self, selector: &str, size: Option<f64>, prices: &PriceList<'_>) -> Option<Amount> {
         let at = match &self.axis {
-            Some(axis) => Some(Size { axis, value: size?, has_nothing: false, of_one: false }),
+            Some(axis) => Some(Size { axis, value: size?, has_nothing: false, per_unit: false }),
             None => None,
         };
         let price = prices.price(selector, at)?;

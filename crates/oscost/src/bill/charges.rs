@@ -329,7 +329,7 @@ fn op_price(rule: &PriceRule, bytes: Option<f64>, prices: &PriceList<'_>) -> Opt
         axis: &rule.axis,
         value: bytes / rule.bytes,
         has_nothing: rule.ends_empty,
-        of_one: rule.of_one,
+        per_unit: rule.per_unit,
     });
     let op = prices.price(&rule.case, size)?;
     let mut amount = op.amount.clone();

@@ -18,6 +18,7 @@ use super::additions::{
     rule_of_item,
 };
 use super::charges::{Charges, Group, sum_with_cool};
+use super::fault_items::FEW_PAGES;
 use super::price_list::PriceList;
 use super::ranges::{RangeEnd, end_case, is_at_end};
 use super::rules::PriceRule;
@@ -27,26 +28,52 @@ use super::walk_pairs::{WalkPair, walk_pairs};
 /// The walk is as long as what a process of the program touches, but not shorter than a second-level
 /// cache of 256 KiB ...
 const MIN_WALK_BYTES: f64 = 262_144.0;
-/// ... and not longer than this: no process uses more of its memory between two calls.
+/// ... and not longer than this: few processes use more of their memory between two calls.
 const MAX_WALK_BYTES: f64 = 1_048_576.0;
 /// Where at least this share of the processes begins on another CPU, the walk is the longest, however little
 /// each touches.
 const MOVED_SHARE: f64 = 0.1;
+/// The walk of a program that works on much memory for long between two calls: one line of each KiB.
+const LONG_WORK_WALK_BYTES: u64 = 16 << 20;
+/// What that takes about: so long is the CPU time between two calls or faults of such a program ...
+const LONG_WORK_NS: f64 = 50_000.0;
+/// ... of which each process touches more than this: more than caches of the second level have.
+const MUCH_MEMORY_BYTES: f64 = FEW_PAGES * 4_096.0;
 
-/// The walk that is like a program with so many minor faults, which did this: a power of two.
-///
-/// Each page that a process touches first is a fault. (The largest resident set would be the
-/// supervisor's where the program's is smaller: it is counted from before execve(2).) What a child finds that
-/// begins on another CPU is in the caches of its parent's alone, and its own caches hold what ran there before:
-/// a walk through little memory would leave all of it in the second-level cache.
-pub fn walk_bytes(minor_faults: f64, calls: &ProgramCalls, page_bytes: u64) -> u64 {
-    let processes = 1.0 + calls.forks as f64;
-    let moved = calls.events.and_then(|events| events.forks_to_other_cpu).unwrap_or(0);
-    let touched = match moved as f64 >= MOVED_SHARE * processes {
-        true => MAX_WALK_BYTES,
-        false => minor_faults * page_bytes as f64 / processes,
-    };
-    1 << touched.clamp(MIN_WALK_BYTES, MAX_WALK_BYTES).log2().round() as u32
+/// What decides how long the walk is that is like a program.
+pub struct WalkedProgram<'a> {
+    /// What it did.
+    pub calls: &'a ProgramCalls,
+    /// Its minor faults.
+    pub minor_faults: f64,
+    /// The size of a page of its machine.
+    pub page_bytes: u64,
+    /// Its CPU time in both modes, in nanoseconds.
+    pub cpu_ns: f64,
+}
+
+impl WalkedProgram<'_> {
+    /// The bytes of the walk: a power of two.
+    ///
+    /// Each page that a process touches first is a fault. (The largest resident set would be the
+    /// supervisor's where the program's is smaller: it is counted from before execve(2).) What a child finds
+    /// that begins on another CPU is in the caches of its parent's alone, and its own caches hold what ran there
+    /// before: a walk through little memory would leave all of it in the second-level cache.
+    pub fn walk_bytes(&self) -> u64 {
+        let Self { calls, minor_faults, page_bytes, cpu_ns } = *self;
+        let processes = 1.0 + calls.forks as f64;
+        let touched = minor_faults * page_bytes as f64 / processes;
+        let entries = calls.calls() as f64 + minor_faults;
+        if touched > MUCH_MEMORY_BYTES && cpu_ns >= LONG_WORK_NS * entries {
+            return LONG_WORK_WALK_BYTES;
+        }
+        let moved = calls.events.and_then(|events| events.forks_to_other_cpu).unwrap_or(0);
+        let walked = match moved as f64 >= MOVED_SHARE * processes {
+            true => MAX_WALK_BYTES,
+            false => touched,
+        };
+        1 << walked.clamp(MIN_WALK_BYTES, MAX_WALK_BYTES).log2().round() as u32
+    }
 }
 
 /// What walks add to the prices of some runs.

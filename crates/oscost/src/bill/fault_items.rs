@@ -56,7 +56,7 @@ const FIRST_TOUCH_AFTER_WALK: &str =
 /// All cases in such a mapping.
 pub(super) const FIRST_TOUCHES_OF_MUCH: &str = "fault/zero-fill:mapping_mib=64";
 /// The pages of a mapping of 8 MiB. A process that touches no more finds each as cheap.
-const FEW_PAGES: f64 = 2_048.0;
+pub(super) const FEW_PAGES: f64 = 2_048.0;
 
 /// The kind that also the prices of forks contain.
 const COPY_ON_WRITE: &str = "copy-on-write page fault";

@@ -94,7 +94,7 @@ struct PagePrice {
 
 fn page_price(case: &str, prices: &PriceList<'_>) -> Option<PagePrice> {
     let row = |value: f64| {
-        let size = Size { axis: MEMORY_AXIS, value, has_nothing: false, of_one: false };
+        let size = Size { axis: MEMORY_AXIS, value, has_nothing: false, per_unit: false };
         let price = prices.price(case, Some(size))?;
         price.is_near_rows.then_some(price.row)
     };

@@ -78,7 +78,7 @@ pub use alternatives::alternatives;
 pub use cautions::{ProgramFile, cautions, traps_in_watch};
 pub use charges::{Charges, charge};
 pub use clock_reads::clock_reads;
-pub use cool::{CoolPrices, cases_to_cool, charge_cool, walk_bytes};
+pub use cool::{CoolPrices, WalkedProgram, cases_to_cool, charge_cool};
 pub use counts::{CombinedCounts, combine};
 pub use fault_items::Faults;
 pub use functions::{FunctionPrices, cases_to_call, charge_functions};

@@ -199,7 +199,7 @@ impl<'a> PriceList<'a> {
             return None;
         }
         let [from, to] = ends.map(|value| {
-            let at = Size { axis, value, has_nothing: true, of_one: false };
+            let at = Size { axis, value, has_nothing: true, per_unit: false };
             self.own_price(selector, Some(at)).map(|price| price.amount)
         });
         let others = || self.others.as_ref()?.added_along(selector, axis, ends);
@@ -284,7 +284,7 @@ impl<'a> PriceList<'a> {
             // Of two runs the first one has the price.
             let is_known = sizes.iter().any(|known| known.size == of_row);
             if let Some(amount) = it.amount.clone().filter(|_| !is_known) {
-                let amount = if size.of_one { amount.times(of_row as f64) } else { amount };
+                let amount = if size.per_unit { amount.times(of_row as f64) } else { amount };
                 sizes.push(SizedPrice { size: of_row, amount, row: &it.row.case });
             }
         }

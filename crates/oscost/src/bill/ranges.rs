@@ -101,7 +101,7 @@ fn end_price(
 ) -> Option<Amount> {
     let size = range.axis.as_deref().and_then(|axis| {
         let place = if axis == DEPTH_AXIS { group.depth } else { group.size };
-        place.map(|value| Size { axis, value, has_nothing: false, of_one: false })
+        place.map(|value| Size { axis, value, has_nothing: false, per_unit: false })
     });
     let price = prices.price(selector, size)?;
     price.fit.is_near().then_some(price.amount)

@@ -45,7 +45,7 @@ pub struct PriceRule {
     pub bytes: f64,
     /// Whether the figure of the case is that of one on its axis, and an op takes as many times as much.
     #[serde(default)]
-    pub of_one: bool,
+    pub per_unit: bool,
     /// Whether the op ends with a call that moves nothing. Such a call pays `part` of an op at
     /// nothing, and each other one what it does not pay.
     #[serde(default)]
@@ -161,7 +161,7 @@ impl PriceRule {
             part: whole(),
             axis: size(),
             bytes: whole(),
-            of_one: false,
+            per_unit: false,
             ends_empty: false,
             less: Vec::new(),
             plus: Vec::new(),

@@ -51,18 +51,21 @@ const NS_A_LINE: f64 = 10.0;
 const LINE_BYTES: f64 = 64.0;
 /// The shortest walk. Longer ones are four times as long each, so that programs share what is measured.
 const MIN_WALK_BYTES: u64 = 4 << 10;
+/// The longest one: it empties a second-level cache.
+const MAX_WALK_BYTES: u64 = 1 << 20;
 
 /// The walk between two calls, in bytes, that is like a program which makes a call in each so many
 /// nanoseconds of CPU time, up to the one that is like all memory that it touches. What a filter or a probe
 /// has is used by every call: the program evicts only what it touches in between.
 pub fn walk_between_calls(ns_a_call: f64, all_its_memory_bytes: u64) -> u64 {
     let touched = ns_a_call / NS_A_LINE * LINE_BYTES;
+    let longest = all_its_memory_bytes.clamp(MIN_WALK_BYTES, MAX_WALK_BYTES);
     let mut walk = MIN_WALK_BYTES;
     // To the nearest one, by ratio.
-    while walk < all_its_memory_bytes && touched > 2.0 * walk as f64 {
+    while walk < longest && touched > 2.0 * walk as f64 {
         walk *= 4;
     }
-    walk.min(all_its_memory_bytes.max(MIN_WALK_BYTES))
+    walk.min(longest)
 }
 
 /// Whether the control of a run showed an effect: then its comparisons say nothing.

@@ -41,7 +41,8 @@ CHANGE of `--what-if` is treatments (`oscost treat list`) joined by `+`. Their
 added cost per call is measured by a quick `oscost ab` of the cases that price
 the calls, unless one of the last day is stored; the prediction is count times
 added cost. With `--check` the program is then measured in turns with and
-without them, for 20 to 61 seconds each, and the prediction is judged. CHANGE
+without them, for one to four minutes of each change, by how long the predicted
+increase needs, and the prediction is judged. CHANGE
 `prices=RUN` charges the same counts by the prices of another run, also of
 another machine (`prices=their.json`); `at=HOST` measures these prices there, as
 those of this machine, and keeps the run.
@@ -93,7 +94,8 @@ pub(super) struct Arguments {
     /// What would this change add? May be repeated.
     #[arg(long, value_name = "CHANGE", conflicts_with_all = ["bills", "pid"])]
     what_if: Vec<String>,
-    /// Measure what the treatments of `--what-if` add, and judge the predictions.
+    /// Measure what the treatments of `--what-if` add, in one to four minutes for each, and judge the
+    /// predictions.
     #[arg(long, requires = "what_if")]
     check: bool,
     /// CPU of the program [default: those that the scheduler chooses].

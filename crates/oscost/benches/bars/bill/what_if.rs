@@ -5,7 +5,7 @@
 
 use anyhow::Context;
 use oscost_model::bill::{Amount, Bill, WhatIf};
-use oscost_model::program::{CPU, REAL};
+use oscost_model::program::REAL;
 
 use super::programs::BilledProgram;
 use super::tally::Tally;
@@ -19,8 +19,10 @@ const MIN_GOOD: usize = 8;
 /// Predicts and checks each change for each program; whether no bar has failed.
 pub(super) fn holds(tool: &Tool, programs: &[BilledProgram]) -> anyhow::Result<bool> {
     tool.measure_price_list()?;
-    println!("| program | change | predicted, ms | measured, ms | of | ratio | judgement |");
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    println!(
+        "| program | change | predicted, ms | system, ms | CPU, ms | of | ratio | judgement |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
     let mut tallies = [Tally::default(); CHANGES.len()];
     let mut skipped = Vec::new();
     for program in programs {
@@ -87,22 +89,25 @@ fn is_good(what_if: &WhatIf) -> Option<bool> {
     (!judged.starts_with("not judged")).then(|| judged.starts_with("within"))
 }
 
-/// The row of a prediction, in Markdown: of the time that is judged.
+/// The row of a prediction, in Markdown. The times of both modes stand beside the one that is judged.
 fn row(program: &BilledProgram, change: &str, what_if: &WhatIf) -> String {
     let measured = what_if.measured.as_ref();
-    let (predicted, measured) = match what_if.judged_by.as_str() {
-        REAL => (&what_if.predicted_real_ns, measured.and_then(|it| it.real_ns.as_ref())),
-        CPU => (&what_if.predicted_system_ns, measured.and_then(|it| it.cpu_ns.as_ref())),
-        _ => (&what_if.predicted_system_ns, measured.map(|it| &it.system_ns)),
+    let is_of_real = what_if.judged_by == REAL;
+    let predicted = match is_of_real {
+        true => &what_if.predicted_real_ns,
+        false => &what_if.predicted_system_ns,
     };
-    let measured = match measured {
-        Some(measured) => milliseconds(measured),
-        None => what_if.not_measured.clone().unwrap_or_else(|| "not measured".to_owned()),
+    let system = match measured {
+        Some(measured) if is_of_real => measured.real_ns.as_ref().map(milliseconds),
+        Some(measured) => Some(milliseconds(&measured.system_ns)),
+        None => what_if.not_measured.clone(),
     };
+    let cpu = measured.and_then(|it| it.cpu_ns.as_ref()).map(milliseconds);
+    let [system, cpu] = [system, cpu].map(|it| it.unwrap_or_else(|| "not measured".to_owned()));
     let ratio = what_if.ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
     let judged = what_if.judged.as_deref().unwrap_or("not judged");
     format!(
-        "| {} | {change} | {} | {measured} | {} | {ratio} | {judged} |",
+        "| {} | {change} | {} | {system} | {cpu} | {} | {ratio} | {judged} |",
         program.name,
         milliseconds(predicted),
         what_if.judged_by

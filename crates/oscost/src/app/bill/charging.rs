@@ -6,7 +6,9 @@ use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::Machine;
 
 use crate::app::results::prices::PriceRuns;
-use crate::bill::{Charges, Faults, PriceList, charge, charge_cool, charge_functions, walk_bytes};
+use crate::bill::{
+    Charges, Faults, PriceList, WalkedProgram, charge, charge_cool, charge_functions,
+};
 
 /// The size of a page where the machine does not tell it.
 const USUAL_PAGE_BYTES: u64 = 4_096;
@@ -43,7 +45,9 @@ impl ChargedProgram<'_> {
         let list = runs.price_list(catalog);
         let mut charges = charge(calls, Faults::of(trials), &list, system_ns);
         runs.explain_missing(&mut charges, calls, catalog);
-        let walk_bytes = walk_bytes(trials.minor_faults, calls, page_bytes);
+        let (minor_faults, cpu_ns) = (trials.minor_faults, trials.cpu_ns());
+        let program = WalkedProgram { calls, minor_faults, page_bytes, cpu_ns };
+        let walk_bytes = program.walk_bytes();
         let cool_prices = runs.cool_prices(catalog, &list, walk_bytes);
         charge_cool(&mut charges, calls, &list, &cool_prices);
         let function_prices = runs.function_prices(catalog, &list);

@@ -124,7 +124,7 @@ impl WhatIfContext<'_> {
         let catalog = &self.worker.catalog;
         let warm = self.costs_between([self.base, target], bill, observer)?;
         let walk_bytes = bill.walk_bytes.map(|all_its_memory_bytes| {
-            let ns_a_call = cpu_time_ns(bill) / counted.calls.calls().max(1) as f64;
+            let ns_a_call = bill.trials.cpu_ns() / counted.calls.calls().max(1) as f64;
             walk_between_calls(ns_a_call, all_its_memory_bytes)
         });
         let walk_bytes = walk_bytes.filter(|_| !warm.records.is_empty());
@@ -234,12 +234,6 @@ fn is_known_better(measured: &MeasuredIncrease) -> bool {
     let ends = measured.system_ns.ci95;
     let agrees = ends.is_none_or(|[low, high]| (low..=high).contains(&cpu.ns));
     agrees && !is_known_to_judge(&measured.system_ns)
-}
-
-/// The CPU time of an untouched trial of a program, in nanoseconds.
-fn cpu_time_ns(bill: &Bill) -> f64 {
-    let BilledTrials { user, system, .. } = &bill.trials;
-    1e9 * (user.mean + system.mean)
 }
 
 fn no_added_cost() -> String {

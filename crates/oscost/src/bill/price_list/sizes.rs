@@ -17,7 +17,7 @@ pub(in crate::bill) struct Size<'a> {
     /// Whether the line of the smallest two sizes goes on below them.
     pub(in crate::bill) has_nothing: bool,
     /// Whether the figure of a row is that of one of its size.
-    pub(in crate::bill) of_one: bool,
+    pub(in crate::bill) per_unit: bool,
 }
 
 /// A price.

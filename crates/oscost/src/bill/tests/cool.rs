@@ -188,7 +188,9 @@ fn the_walk_is_as_long_as_what_a_process_touches() {
             forks_to_other_cpu: Some(moved),
             ..KernelEvents::default()
         });
-        walk_bytes(faults, &ProgramCalls { forks, events, ..ProgramCalls::default() }, 4_096)
+        let calls = ProgramCalls { forks, events, ..ProgramCalls::default() };
+        let (minor_faults, page_bytes, cpu_ns) = (faults, 4_096, 0.0);
+        WalkedProgram { calls: &calls, minor_faults, page_bytes, cpu_ns }.walk_bytes()
     };
     assert_eq!([of(0.0, 0, None), of(100.0, 0, None)], [256 << 10, 512 << 10]);
     assert_eq!([of(300.0, 0, None), of(512.0, 1, None)], [MIB, MIB]);
@@ -196,6 +198,20 @@ fn the_walk_is_as_long_as_what_a_process_touches() {
     // What a child finds that began on another CPU is in no cache of that.
     assert_eq!([of(100.0, 9, Some(0)), of(100.0, 9, Some(1))], [256 << 10, MIB]);
     assert_eq!(of(100.0, 20, Some(2)), 256 << 10);
+}
+
+#[test]
+fn a_program_that_works_for_long_on_much_memory_has_a_walk_through_more_pages() {
+    let of = |faults: f64, forks: u64, cpu_ns: f64| {
+        let forms = vec![form("getppid", None, 1_000, 0)];
+        let calls = ProgramCalls { forks, forms, ..ProgramCalls::default() };
+        let (minor_faults, page_bytes) = (faults, 4_096);
+        WalkedProgram { calls: &calls, minor_faults, page_bytes, cpu_ns }.walk_bytes()
+    };
+    // 50 us of work before each of 1,000 calls and 9,000 faults of two processes.
+    assert_eq!([of(9_000.0, 1, 5e8), of(9_000.0, 1, 4.9e8)], [16 << 20, MIB]);
+    // More calls in the same time, and little memory of each process.
+    assert_eq!([of(9_000.0, 9, 5e8), of(2_048.0, 0, 1e9)], [MIB, MIB]);
 }
 
 #[test]

@@ -15,8 +15,7 @@ int count_softirq(void *ctx)
 	return 0;
 }
 
-SEC("raw_tp/irq_handler_entry")
-int count_interrupt(void *ctx)
+static __always_inline int count_one_interrupt(void)
 {
 	struct events *e = the_events();
 
@@ -25,15 +24,17 @@ int count_interrupt(void *ctx)
 	return 0;
 }
 
+SEC("raw_tp/irq_handler_entry")
+int count_interrupt(void *ctx)
+{
+	return count_one_interrupt();
+}
+
 // A local timer has no handler of irq_handler_entry (x86).
 SEC("raw_tp/local_timer_entry")
 int count_timer(void *ctx)
 {
-	struct events *e = the_events();
-
-	if (e && counted())
-		count(&e->interrupts);
-	return 0;
+	return count_one_interrupt();
 }
 
 // A clock is read in user mode, where only a breakpoint (uprobe) sees it. These are loaded and

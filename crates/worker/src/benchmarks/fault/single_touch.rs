@@ -1,21 +1,19 @@
 //! First touches that are timed one by one, with something untimed between two of them.
 
 use crate::kernel::cpu::black_box::{consume, opaque};
-use crate::kernel::cpu::memory_walk::{MemoryWalk, WalkLines};
+use crate::kernel::cpu::memory_walk::MemoryWalk;
 use crate::kernel::memory::region::{Access, PAGE_BYTES, Region};
 
 use super::super::prelude::*;
 use super::expected_faults::{ExpectedFaults, FaultKind};
 
-/// The walk of a program that works on its own data between two touches: 1 MiB of lines, which
-/// replace what a second-level cache holds, in 4,096 pages, at least as many as tables of
-/// translations hold (TLB). A compiler that works for 100 us between two touches reads some 10,000
-/// lines. After twice as many, over 32 MiB, touches took 4 to 16 us on a guest: such a walk also
-/// empties the last level of cache, as far as its neighbours leave it one. It takes 0.3 to 1 ms,
-/// and a worker makes some twenty.
-const LINES: WalkLines = WalkLines { count: 16_384, stride_bytes: 1_024 };
-/// No walk: the touches differ from those after one in nothing else.
-const NO_LINES: WalkLines = WalkLines { count: 0, ..LINES };
+/// The walk of a program that works on its own data between two touches: one line of each KiB of
+/// 16 MiB, 1 MiB of lines, which replace what a second-level cache holds, in 4,096 pages, at least as
+/// many as tables of translations hold (TLB). A compiler that works for 100 us between two touches reads
+/// some 10,000 lines. After twice as many, over 32 MiB, touches took 4 to 16 us on a guest: such a
+/// walk also empties the last level of cache, as far as its neighbours leave it one. It takes some
+/// 70 us, and a worker makes some twenty.
+const WALK_BYTES: usize = 16 << 20;
 /// All workers walk in one order: which sets of a cache the lines share is up to their physical
 /// pages.
 const SEED: u64 = 1;
@@ -30,14 +28,15 @@ struct SingleTouches {
 
 /// First touches of the pages of a mapping; `between` is the word of the axis.
 pub(super) fn single_touches(region: Region, between: &str) -> Result<Work, Errno> {
-    let lines = if between == "walk" { LINES } else { NO_LINES };
-    let touches = SingleTouches::new(region, lines)?;
+    // No walk: the touches differ from those after one in nothing else.
+    let walk_bytes = if between == "walk" { WALK_BYTES } else { 0 };
+    let touches = SingleTouches::new(region, walk_bytes)?;
     Ok(Work::from_prepared_body(Shape::Cold, touches).with_max_batch_ops(1))
 }
 
 impl SingleTouches {
-    fn new(region: Region, lines: WalkLines) -> Result<Self, Errno> {
-        let walk = MemoryWalk::through(lines, SEED)?;
+    fn new(region: Region, walk_bytes: usize) -> Result<Self, Errno> {
+        let walk = MemoryWalk::new(walk_bytes, SEED)?;
         // As if all had been touched: the first op makes them fresh.
         let next = region.bytes() / PAGE_BYTES;
         let expected_faults = ExpectedFaults::new(FaultKind::Any);
@@ -93,14 +92,14 @@ mod tests {
 
     use super::*;
 
-    fn of_pages(pages: usize, lines: WalkLines) -> SingleTouches {
+    fn of_pages(pages: usize, walk_bytes: usize) -> SingleTouches {
         let region = Region::anonymous(pages * PAGE_BYTES, PageKind::Small).unwrap();
-        SingleTouches::new(region, lines).unwrap()
+        SingleTouches::new(region, walk_bytes).unwrap()
     }
 
     #[test]
     fn an_op_touches_the_next_page_and_the_mapping_begins_anew_at_its_end() {
-        let mut touches = of_pages(16, NO_LINES);
+        let mut touches = of_pages(16, 0);
         for before in [9, 10, 11, 12, 13, 14, 15, 9, 10] {
             touches.prepare(1).unwrap();
             touches.run(0, 1).unwrap();
@@ -114,7 +113,7 @@ mod tests {
     #[test]
     fn the_pages_of_a_walk_are_there_before_it_and_an_op_without_a_fault_is_an_error() {
         // An absent page of the walk would be a fault beyond the one of the op: 4,096 are too many.
-        let mut touches = of_pages(16, LINES);
+        let mut touches = of_pages(16, WALK_BYTES);
         touches.prepare(1).unwrap();
         touches.run(1, 1).unwrap();
         assert_eq!(touches.verify(), Ok(()));
@@ -125,7 +124,7 @@ mod tests {
 
     #[test]
     fn several_touches_are_not_run_as_one() {
-        let mut touches = of_pages(16, NO_LINES);
+        let mut touches = of_pages(16, 0);
         touches.prepare(1).unwrap();
         let next = touches.next;
         assert_eq!(touches.run(2, 1).unwrap_err().errno, Errno::E2BIG);

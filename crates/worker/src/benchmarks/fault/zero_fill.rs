@@ -27,8 +27,8 @@ pub(super) const ZERO_FILL: Bench = Bench {
          64 MiB with pages of 4 KiB, too. With between=clock and between=walk each touch is timed \
          alone, in the second half of the mapping, whose first half is touched before, untimed. \
          With between=walk, untimed, before each touch 16,384 lines of other memory are read, one \
-         in each KiB of 16 MiB of small pages, in random order, each read waiting for the one \
-         before it. After it the code and data of the process that the touch needs are brought \
+         in each KiB of 16 MiB of small pages, in random order, eight reads at a time: some \
+         70 us. After it the code and data of the process that the touch needs are brought \
          back, without a touch: what is displaced is the kernel's. What reading the clock takes \
          in an empty interval is subtracted; what its fences keep apart, some tens of ns, is in \
          the figures of both. A process times some twenty touches in a row, and its value is \
@@ -41,7 +41,7 @@ pub(super) const ZERO_FILL: Bench = Bench {
                clearing, and a read next to nothing; map=inside adds 50 ns per page, nearly \
                all of it munmap; mapping_mib=64 adds 400 to 500 ns per write where the last \
                level of cache has 32 MiB, and nothing per read; between=clock adds some tens of \
-               ns, and between=walk 1 to 1.5 us more in a guest, so that a write takes 3.5 to 4 us \
+               ns, and between=walk 0.8 to 1.3 us more in a guest, so that a write takes 2.8 to 3.3 us \
                there with mapping_mib=64",
     why: "The processor finds no page table entry and traps into the kernel, which finds the \
           mapping of the address, allocates a free page, clears it, charges it to its control \
