@@ -81,6 +81,9 @@ function is_allowed(callee) {
         callee ~ /^<*bench::(loops|raw)::/ || callee ~ /WorkBody>::run$/ ||
         # Errors: not reached by an op that succeeds.
         callee ~ /^(core::(panicking|slice|option|result|ptr::drop_in_place)|alloc::raw_vec::handle_error)/ ||
+        callee ~ /^(core::cell::panic|alloc::fmt::format|std::thread::local::panic)/ ||
+        callee ~ /^std::sys::thread_local::destructors::/ ||
+        callee ~ /cache::Transfers>::wait_long_for$/ ||
         callee ~ /(::cause|::failure_cause)$/ ||
         # A vector that grows a few times in a run.
         callee ~ /RawVec<.*>>::grow_one$/ ||
@@ -91,27 +94,43 @@ function is_allowed(callee) {
         callee ~ /server::Body>::burst$/ ||
         callee ~ /udp::client::Client>::run_command$/ ||
         callee ~ /control_stream::ControlStream>::receive$/ ||
+        callee ~ /io_uring::batch::Batch>::(wait_for_completion|first_failure)$/ ||
+        callee ~ /stream::StreamArrays>::run$/ ||
         # The same with inlined calls and with calls through a function.
         callee ~ /file::(read::Reader>::read|write::Writer>::write)_by::<(false|true)>$/ ||
         callee ~ /directory::PopulatedFolder>::run_by::<(false|true)>$/ ||
         # Once per op that makes at least one system call, mostly many: a call is small against it.
+        is_of_several_calls(callee) ||
         callee ~ /file::read::Reader>::read$/ ||
         callee ~ /udp::client::Client>::finish_trip$/ ||
         callee ~ /waiters::WaiterGroup>::trigger_once$/ ||
         callee ~ /process_state::ProcessState>::voluntary_switches$/ ||
-        callee ~ /io_uring::ring::Ring>::new$/ ||
+        callee ~ /io_uring::ring::Ring>::(new|with_setup)$/ ||
+        callee ~ /sched::messaging::Messaging>::send_round$/ ||
+        callee ~ /sched::wakeup::Wakeups>::wake_up$/ ||
         # Of ops that read the clock themselves: outside their window, or the window's end.
         callee ~ /stopwatch::Stopwatch>::read$/ ||
         callee ~ /spurious::Waiters>::wait_until_all_sleep$/ ||
         callee ~ /kernel_thread::KernelThread>::(exists|remove)$/ ||
-        callee ~ /^benchmarks::(process::children|switch::one_way|timer::counter)::.*{closure#0}$/ ||
+        callee ~ /channel::BufferedChannel>::send_command$/ ||
+        callee ~ /^benchmarks::switch::cpu_time::spin$/ ||
+        callee ~ /^benchmarks::helper::timed_in_child::<.*{closure#0}$/ ||
+        callee ~ /^benchmarks::(process::(children|cpu_time)|switch::one_way|timer::counter)::.*{closure#0}$/ ||
         callee ~ /^benchmarks::process::children::fork::.*{closure#1}$/
+}
+
+# Whether it makes several system calls, once per op, also in a timed loop.
+function is_of_several_calls(callee) {
+    gsub(/oscost_worker::/, "", callee)
+    return callee ~ /io_uring::shots::.*(connect_and_accept|send_and_receive) as core::ops/ ||
+        callee ~ /^benchmarks::socket::unconnected::REUSEPORT::/ ||
+        callee ~ /^benchmarks::process::queries::PTRACE_ATTACH::/
 }
 
 # A loop through a function (treatment `call=function`) has one call of oscost_system_call, which is
 # the instruction and a return, in the place of each inlined instruction: it is no fault there, and
 # both in one loop would be neither.
-function judge(first, last,    family, raw, fault, i, show, called, inlined) {
+function judge(first, last,    family, raw, fault, i, show, called, inlined, callee) {
     loops++
     family = name
     if (!sub(/.*oscost_worker::benchmarks::/, "", family)) family = name ~ /raw::run_by_value/ ? "raw" : "others"
@@ -120,7 +139,9 @@ function judge(first, last,    family, raw, fault, i, show, called, inlined) {
     raw = name ~ /raw::run_by_value/ && name !~ /RawPair/
     if (name ~ /RawPair/) family = "raw pair"
     for (i = first; i <= last; i++) {
-        if (code[i] ~ /^(call|bl) .*<(oscost_worker|core|alloc|std)/ &&
+        callee = code[i]
+        sub(/^[^<]*</, "", callee)
+        if (code[i] ~ /^(call|bl) .*<(oscost_worker|core|alloc|std)/ && !is_of_several_calls(callee) &&
             code[i] !~ /kernel::cpu::procedure::/ && family != "procedure") fault = "a call"
         if (raw && code[i] ~ /(%rsp|\[sp)/) fault = "an access to the stack"
         if (code[i] ~ /^(call|bl) .*<oscost_system_call>/) called++

@@ -3,7 +3,8 @@
 # there:
 #
 #   - a call of a function of ours: an op is inlined into its loop, or the call is in its figure
-#     (the family `procedure` measures calls: those of its own functions are the op);
+#     (the family `procedure` measures calls: those of its own functions are the op; asm-check.awk lists
+#     ops of several system calls);
 #   - in a body that is timed with its loop, a call of a crate's function (rustix, nix), or of one of
 #     ours that asm-check.awk does not list with the reason;
 #   - in a loop of raw system calls, or in the empty loop, an access to the stack: a spilled register.

@@ -18,6 +18,8 @@ use super::rules::{rule_of, selectors_of};
 const EXPECTED_COMPONENT_NS: f64 = 20.0;
 /// Prices do not matter that are together of at most this share of the calls, and of the amount.
 const SMALL_SHARE: f64 = 0.01;
+/// A price of at least this share of the amount is large.
+const LARGE_SHARE: f64 = 0.05;
 
 /// Benchmarks that create, delete, change, fill or sync files, in their ops or around them: the
 /// files of `directory/getdents` are linked and deleted, the folders of `directory/path-depth` made.
@@ -60,6 +62,12 @@ pub struct LackingPrice {
 struct Total {
     times: f64,
     ns: f64,
+}
+
+/// All prices that are lacking.
+struct AllLacking {
+    prices: Vec<LackingPrice>,
+    total: Total,
 }
 
 impl LackingPrice {
@@ -125,6 +133,32 @@ pub fn lacking_prices(
     known: &PriceList<'_>,
     catalog: &Catalog,
 ) -> Vec<LackingPrice> {
+    let AllLacking { prices, total } = all_lacking(calls, faults, current, known, catalog);
+    those_that_matter(prices, total)
+}
+
+/// The prices that `fresh` lacks of a program that did this and that are large, the weightiest first: each
+/// is at least a twentieth of what the program is charged.
+pub fn large_prices(
+    calls: &ProgramCalls,
+    faults: Faults,
+    fresh: &PriceList<'_>,
+    known: &PriceList<'_>,
+    catalog: &Catalog,
+) -> Vec<LackingPrice> {
+    let AllLacking { mut prices, total } = all_lacking(calls, faults, fresh, known, catalog);
+    prices.retain(|it| it.amount_ns.is_some_and(|ns| ns >= LARGE_SHARE * total.ns));
+    those_that_matter(prices, total)
+}
+
+/// The prices that `current` lacks of a program that did this. `known` has older prices, too.
+fn all_lacking(
+    calls: &ProgramCalls,
+    faults: Faults,
+    current: &PriceList<'_>,
+    known: &PriceList<'_>,
+    catalog: &Catalog,
+) -> AllLacking {
     let charges = charge(calls, faults, current, 0.0);
     let mut all = Total::default();
     let mut lacking: Vec<LackingPrice> = Vec::new();
@@ -169,7 +203,7 @@ pub fn lacking_prices(
             add(&mut lacking, price);
         }
     }
-    those_that_matter(lacking, all)
+    AllLacking { prices: lacking, total: all }
 }
 
 /// The price of the components of paths, if an item has calls whose paths are not as deep as that of

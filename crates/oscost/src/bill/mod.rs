@@ -84,11 +84,11 @@ pub use fault_items::Faults;
 pub use functions::{FunctionPrices, cases_to_call, charge_functions};
 pub use instructions::instruction_bill;
 pub use judgement::{Judgement, is_known_to_judge, judge};
-pub use lacking::{LackingPrice, lacking_prices, size_axis_of, usual_cases};
+pub use lacking::{LackingPrice, lacking_prices, large_prices, size_axis_of, usual_cases};
 pub use price_list::{PriceList, is_of_this_revision};
 pub use rules::{PriceRange, PriceRule, Slope, price_rules};
 pub use side_by_side::side_by_side;
-pub use staleness::{differences, has_drifted, is_old, moved_reference_case};
+pub use staleness::{differences, has_drifted, is_old, moved_prices, moved_reference_case};
 pub use system_time::{
     DividedTime, SystemTime, divided_time, half_of_mean, is_divided_by_ticks, measured_system_time,
     system_time,

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use oscost_model::record::{Machine, Record, Row, RowOutcome};
+use oscost_model::unit::Better;
+use oscost_stats::order;
 
 /// Prices change within a day by what else the machine, or its host, does.
 const MAX_AGE: Duration = Duration::from_secs(24 * 3_600);
@@ -11,6 +13,8 @@ const MAX_NAMED: usize = 3;
 /// A reference case has moved if its figure is more than this share larger or smaller than it was,
 /// and that is beyond its variation between runs.
 const MOVED_SHARE: f64 = 0.1;
+/// The median of fewer prices than these says nothing of the others.
+const MIN_AGAIN: usize = 3;
 
 /// Why prices that were measured on one machine may not be those of another one, or of the same one
 /// now; empty if nothing speaks against them. Their age is `None` if it is not known.
@@ -72,6 +76,39 @@ pub fn moved_reference_case(
         (is_far && are_apart)
             .then(|| format!("{case} took {:.1} ns then, and {:.1} ns now", then.ns, now.ns))
     })
+}
+
+/// Why the prices of one run are not those of the machine in a later one, which has measured some of them
+/// again: their median has moved. A single one may have, by what its processes do.
+pub fn moved_prices(then: &Record, now: &Record, treatments: &[String]) -> Option<String> {
+    let again = now.results.iter().filter(|row| is_own_price(row, treatments));
+    let ratio = |row: &Row| {
+        let mut before = then.results.iter().filter(|it| is_own_price(it, treatments));
+        let before = before.find(|it| it.case == row.case)?;
+        let [then_ns, now_ns] = [before, row].map(|it| it.estimate.as_ref().map(|it| it.median));
+        Some(then_ns? / now_ns.filter(|&ns| ns > 0.0)?)
+    };
+    let mut ratios: Vec<f64> = again.filter_map(ratio).collect();
+    let count = ratios.len();
+    if count < MIN_AGAIN {
+        return None;
+    }
+    let median = order::median_in_place(&mut ratios)?;
+    let near = 1.0 / (1.0 + MOVED_SHARE)..=1.0 + MOVED_SHARE;
+    (!near.contains(&median)).then(|| {
+        format!(
+            "{count} prices that were measured again took {median:.2} times as long then (median)"
+        )
+    })
+}
+
+/// Whether a row is a time that this run was to measure, and no case that every run has.
+fn is_own_price(row: &Row, treatments: &[String]) -> bool {
+    let is_of_every_run = |flag: &String| flag == "REFERENCE" || flag == "PRIMITIVE";
+    row.outcome == RowOutcome::Measured
+        && row.target.treatments == treatments
+        && row.better == Better::Lower
+        && !row.flags.iter().any(is_of_every_run)
 }
 
 /// The figure of a reference case, and where it lies in other runs.

@@ -24,6 +24,7 @@ mod functions;
 mod instructions;
 mod ranges;
 mod sizes;
+mod staleness;
 mod switches;
 mod ticks;
 mod what_if;
@@ -305,6 +306,25 @@ fn a_price_that_is_lacking_is_measured_at_all_sizes_if_its_calls_have_sizes() {
 }
 
 #[test]
+fn prices_of_a_twentieth_of_what_is_charged_are_large_whatever_runs_have_them() {
+    let catalog = catalog();
+    let rows = [("syscall/getuid:via=raw", 100.0), ("syscall/uname", 100.0)];
+    let stored = record(rows.map(|(case, ns)| row(case, ns)).to_vec());
+    let known = PriceList::new([&stored], &catalog);
+    let large = |uname: u64, fresh: &PriceList<'_>| -> Vec<String> {
+        let forms = vec![form("getuid", None, 950, 0), form("uname", None, uname, 0)];
+        let found = large_prices(&calls(forms), Faults::default(), fresh, &known, &catalog);
+        found.into_iter().map(|it| it.selector).collect()
+    };
+    let nothing = PriceList::new([], &catalog);
+    assert_eq!(large(49, &nothing), ["syscall/getuid"]);
+    assert_eq!(large(50, &nothing), ["syscall/getuid", "syscall/uname"]);
+    // Those of the bill's own runs are not measured again.
+    let fresh = record(vec![row("syscall/getuid:via=raw", 100.0)]);
+    assert_eq!(large(50, &PriceList::new([&fresh], &catalog)), ["syscall/uname"]);
+}
+
+#[test]
 fn a_price_that_is_lacking_weighs_at_least_what_its_calls_took_in_the_kernel() {
     let catalog = catalog();
     let only = record(vec![row("syscall/getuid:via=raw", 100.0)]);
@@ -321,30 +341,6 @@ fn a_price_that_is_lacking_weighs_at_least_what_its_calls_took_in_the_kernel() {
     let found = lacking(400_000);
     assert_eq!(found.iter().map(|it| it.selector.as_str()).collect::<Vec<_>>(), ["syscall/uname"]);
     assert_eq!(found[0].amount_ns, Some(400_000.0));
-}
-
-#[test]
-fn a_reference_case_that_moved_outdates_a_run() {
-    let with = |ns: f64, half: f64| {
-        let mut row = row("syscall/getppid:via=raw", ns);
-        let estimate = row.estimate.as_mut().unwrap();
-        estimate.between_run_ci95 = Some([(1.0 - half) * ns, (1.0 + half) * ns]);
-        record(vec![row])
-    };
-    let moved = |then: &Record, now: &Record| {
-        moved_reference_case(then, now, &["timer/nothing", "syscall/getppid:via=raw"], &[])
-    };
-    let then = with(100.0, 0.02);
-    assert_eq!(moved(&then, &with(109.0, 0.02)), None, "a small change");
-    assert_eq!(moved(&then, &with(130.0, 0.4)), None, "within what it varies");
-    let why = "syscall/getppid:via=raw took 100.0 ns then, and 130.0 ns now";
-    assert_eq!(moved(&then, &with(130.0, 0.02)).as_deref(), Some(why));
-    assert!(moved(&with(130.0, 0.02), &then).is_some());
-    assert_eq!(moved(&then, &record(Vec::new())), None, "it has no such row");
-    let mut drifted = stored();
-    assert!(!has_drifted(&drifted));
-    drifted.conditions[0].flags.push("REFERENCE_DRIFT".to_owned());
-    assert!(has_drifted(&drifted));
 }
 
 #[test]

@@ -28,9 +28,10 @@ times, and in turns with them three times while a counter follows its process
 tree: programs in the kernel (eBPF, as root), otherwise a tracer (ptrace). Each
 call is priced by a case of the catalog (docs/reference/CALLS.md) as the last
 runs of this machine have measured it. What these lack is measured between
-trials and after them, and kept as runs. The difference between what is charged and the
-measured system time is a line of its own. docs/explanation/BILL.md says who
-pays for what, and what a bill cannot know.
+trials and after them, and kept as runs; so are the largest prices, whatever
+runs have them, where trials take 2 s or more. The difference between what is
+charged and the measured system time is a line of its own.
+docs/explanation/BILL.md says who pays for what, and what a bill cannot know.
 
 Two bills are compared item by item: what the second has more, by count and by
 price; those of running processes by what they did in a second. Each is an id,

@@ -76,7 +76,8 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "stale",
         means: "of prices: of a run on another kernel or with other mitigations, more than a day \
-                old, or in which the reference cases took another time than later, or moved",
+                old, in which the reference cases moved, or took another time than later, as did \
+                those of its prices that were measured again",
         matters: "They are charged where no other run has a price, and named with their items.",
         action: "`oscost run` measures prices anew.",
         ..TERM

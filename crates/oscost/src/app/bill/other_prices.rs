@@ -13,7 +13,9 @@ use oscost_model::target::Target;
 use crate::advice;
 use crate::app::interrupt::listen;
 use crate::app::measurement::price_run::PricedTarget;
-use crate::app::measurement::prices::{BillPrices, PriceMeasurement, PriceOutcome, PriceStage};
+use crate::app::measurement::prices::{
+    BillPrices, PriceMeasurement, PriceOutcome, PriceStage, PricedProgram,
+};
 use crate::app::observer::Observer;
 use crate::app::results::prices::price_runs;
 use crate::app::targets::connect::{BusyPolicy, ConnectOptions, connect};
@@ -72,9 +74,11 @@ impl OtherMachine<'_> {
         let limit = Duration::from_secs(price_seconds.into());
         let mut pricing = PriceMeasurement::new(at, stored, limit, observer);
         let faults = Faults::of(&bill.trials);
+        // No trials are of the same minutes.
+        let program = PricedProgram { calls, faults, renews_prices: false };
         for _ in 0..MAX_RUNS {
             // No trials are made there that it would disturb.
-            let outcome = pricing.measure(session, calls, faults, PriceStage::AfterTrials);
+            let outcome = pricing.measure(session, program, PriceStage::AfterTrials);
             if outcome != PriceOutcome::RunEnded {
                 break;
             }

@@ -7,7 +7,9 @@ use oscost_stats::interval::Nominal;
 use super::charging::{ChargedProgram, ProgramCharges, page_bytes};
 use super::trials::billed_trials;
 use crate::app::measurement::price_run::PricedTarget;
-use crate::app::measurement::prices::{PriceMeasurement, PriceOutcome, PriceStage, WantedPairs};
+use crate::app::measurement::prices::{
+    PriceMeasurement, PriceOutcome, PriceStage, PricedProgram, WantedPairs,
+};
 use crate::app::results::prices::{PairKind, PriceRuns};
 use crate::bill::{Faults, combine};
 use crate::hosts::Session;
@@ -15,6 +17,9 @@ use crate::run::ProgramRuns;
 
 /// More runs than these do not find prices that those before them did not.
 const MAX_LATE_RUNS: u32 = 3;
+/// Where the trials take at least so long, the large prices are measured again beside them, which takes some
+/// five seconds: the speed of a machine that others share is another one a minute later.
+const MIN_RENEWED_NS: u64 = 2_000_000_000;
 
 /// The time for prices that the store lacks, by what was asked for. Without any time there must be
 /// a price, unless the program has treatments: then the bill says how its prices are measured.
@@ -47,7 +52,13 @@ pub(super) fn measure_prices(
     let (Some(counted), Some(trials)) = (counted, trials) else {
         return PriceOutcome::NothingToMeasure;
     };
-    pricing.measure(session, &counted.calls, Faults::of(&trials), stage)
+    let took_ns: u64 = runs.trials.iter().map(|trial| trial.real_ns).sum();
+    let program = PricedProgram {
+        calls: &counted.calls,
+        faults: Faults::of(&trials),
+        renews_prices: took_ns >= MIN_RENEWED_NS,
+    };
+    pricing.measure(session, program, stage)
 }
 
 /// Measures what is still lacking after the last run of a program: prices, then pairs.

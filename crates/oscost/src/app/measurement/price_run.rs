@@ -12,7 +12,7 @@ use super::predictions::predictions_for;
 use super::retention::{CompletedRun, Retention, observe};
 use super::run_header::{fresh_seed, run_header};
 use crate::app::observer::Observer;
-use crate::app::results::prices::PairTreatment;
+use crate::app::results::prices::{PairKind, PairTreatment};
 use crate::app::selection::effort::{Effort, trial_budget};
 use crate::app::selection::named_rows::NamedRows;
 use crate::hosts::Session;
@@ -32,18 +32,34 @@ pub(crate) struct PricedTarget<'a> {
     pub(crate) machine: &'a Machine,
 }
 
+/// The cases of a run of prices.
+pub(super) struct PricedCases {
+    pub(super) cases: Vec<Case>,
+    /// Those of them that are also measured through a function around each call, and without one as a
+    /// pair.
+    pub(super) through_functions: Vec<Case>,
+}
+
 /// Measures cases as `oscost run --quick` does, in a session that is open, and keeps the run.
 pub(super) fn price_run(
     session: &mut dyn Session,
     at: PricedTarget<'_>,
-    cases: Vec<Case>,
+    priced: PricedCases,
     limit: Duration,
     observer: &dyn Observer,
 ) -> anyhow::Result<CompletedRun> {
+    let PricedCases { cases, through_functions } = priced;
     let mut rows = plan::rows(at.catalog, cases, &at.side.target);
     let monitored = plan::has_monitor(&at.side.treatments);
     rows.iter_mut().for_each(|row| row.monitored = monitored);
-    let treatments = vec![at.side.treatments.clone(); rows.len()];
+    let mut treatments = vec![at.side.treatments.clone(); rows.len()];
+    for side in PairKind::Function.sides(0) {
+        let ComparedTarget { target, treatments: of_side } = compared_target(at, side);
+        // Without the reference cases, which are there.
+        let of_pairs = plan::rows(at.catalog, through_functions.clone(), &target).into_iter();
+        rows.extend(of_pairs.filter(|row| row.requested));
+        treatments.resize(rows.len(), of_side);
+    }
     let planned = PlannedRows { rows, treatments, comparison: None };
     kept_run(session, at, planned, EventCounting::InFewRounds, limit, observer)
 }

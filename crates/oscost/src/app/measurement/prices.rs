@@ -9,14 +9,17 @@ use oscost_model::definition::Extent;
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::{Record, RowOutcome};
 
-use super::price_run::{OVERHEAD, PricedTarget, pair_run, price_run};
-use super::retention::{CompletedRun, Completion};
+use super::price_run::{OVERHEAD, PricedCases, PricedTarget, pair_run, price_run};
+use super::retention::CompletedRun;
 use crate::app::observer::Observer;
 use crate::app::results::prices::{PairKind, PriceRuns};
-use crate::bill::{Faults, LackingPrice, lacking_prices};
-use crate::hosts::{HostError, Session};
+use crate::bill::{Faults, LackingPrice, lacking_prices, large_prices};
+use crate::hosts::Session;
 use crate::plan;
-use crate::run::RunError;
+
+mod ended_run;
+
+use ended_run::{EndedRun, Failure};
 
 /// What six repetitions of a row take: a hundred rows have 15 s in a quick run.
 const ROW_TIME: Duration = Duration::from_millis(150);
@@ -46,6 +49,23 @@ pub(crate) enum PriceOutcome {
     RunEnded,
     /// The user interrupted it, or the session failed: nothing can be measured any more.
     SessionOver,
+}
+
+/// A program whose prices are measured.
+#[derive(Clone, Copy)]
+pub(crate) struct PricedProgram<'a> {
+    /// What it did.
+    pub(crate) calls: &'a ProgramCalls,
+    pub(crate) faults: Faults,
+    /// Whether its large prices are measured beside its trials, whatever runs have them.
+    pub(crate) renews_prices: bool,
+}
+
+/// A price that is to be measured.
+struct WantedPrice {
+    price: LackingPrice,
+    /// Whether a run has it that was not measured for this bill.
+    is_renewed: bool,
 }
 
 /// The measurement of prices for a bill, in the time that it has.
@@ -134,13 +154,12 @@ impl<'a> PriceMeasurement<'a> {
         BillPrices { runs: self.runs, measured: self.measured, pairs: self.pairs }
     }
 
-    /// Measures what the runs lack of the prices of a program that did this, as far as it matters
-    /// and there is time, and keeps the run.
+    /// Measures what the runs lack of the prices of a program, as far as it matters, then its large prices
+    /// again, as far as there is time, and keeps the run.
     pub(crate) fn measure(
         &mut self,
         session: &mut dyn Session,
-        calls: &ProgramCalls,
-        faults: Faults,
+        program: PricedProgram<'_>,
         stage: PriceStage,
     ) -> PriceOutcome {
         let left = self.limit.saturating_sub(self.spent);
@@ -149,15 +168,7 @@ impl<'a> PriceMeasurement<'a> {
         if self.is_over || !has_time {
             return PriceOutcome::NothingToMeasure;
         }
-        let catalog = self.at.catalog;
-        let mut lacking = {
-            let current = self.runs.current_prices(catalog);
-            lacking_prices(calls, faults, &current, &self.runs.price_list(catalog), catalog)
-        };
-        if self.runs.are_under_treatments() {
-            lacking.retain(|price| !price.is_of_range); // There are no cool prices.
-        }
-        let StageCases { cases, later } = self.cases(&lacking, stage, left);
+        let StageCases { cases, later } = self.cases(&self.wanted(program), stage, left);
         if cases.is_empty() {
             return PriceOutcome::NothingToMeasure;
         }
@@ -170,9 +181,37 @@ impl<'a> PriceMeasurement<'a> {
         self.observer.status(&activity);
         self.tried.extend(cases.iter().cloned());
         let started = Instant::now();
-        let ended = price_run(session, self.at, cases.clone(), limit, self.observer);
+        // What a function adds is known of another minute, as the price was.
+        let has_function = |case: &&Case| self.runs.has_pair(PairKind::Function, case, 0);
+        let through_functions = cases.iter().filter(has_function).cloned().collect();
+        let priced = PricedCases { cases: cases.clone(), through_functions };
+        let ended = price_run(session, self.at, priced, limit, self.observer);
         self.spent += started.elapsed();
         self.note(&cases, ended, stage)
+    }
+
+    /// The prices of a program that are to be measured: those that no run has, then those that no run of this
+    /// bill has.
+    fn wanted(&self, program: PricedProgram<'_>) -> Vec<WantedPrice> {
+        let PricedProgram { calls, faults, renews_prices } = program;
+        let catalog = self.at.catalog;
+        let known = self.runs.price_list(catalog);
+        let lacking =
+            lacking_prices(calls, faults, &self.runs.current_prices(catalog), &known, catalog);
+        let renewed = match renews_prices {
+            true => {
+                let fresh = self.runs.prices_of(&self.run_ids, catalog);
+                large_prices(calls, faults, &fresh, &known, catalog)
+            }
+            false => Vec::new(),
+        };
+        let wanted = |is_renewed| move |price: LackingPrice| WantedPrice { price, is_renewed };
+        let all = lacking.into_iter().map(wanted(false));
+        let mut all: Vec<WantedPrice> = all.chain(renewed.into_iter().map(wanted(true))).collect();
+        if self.runs.are_under_treatments() {
+            all.retain(|it| !it.price.is_of_range); // There are no cool prices.
+        }
+        all
     }
 
     /// Measures pairs of these cases, as many as there is time for, and keeps the run.
@@ -203,7 +242,7 @@ impl<'a> PriceMeasurement<'a> {
         let ended = pair_run(session, self.at, sides, &cases, limit, self.observer);
         let EndedRun { record, interrupted, mut failure } = EndedRun::of(ended);
         if let Some(record) = record {
-            let unused = self.runs.add_pairs(&record, self.at.machine);
+            let unused = self.runs.add_pairs(&record, self.at.machine, &self.run_ids);
             let why = (!unused.is_empty()).then(|| unused.join("; "));
             failure = failure.or(why.map(|text| Failure { text, is_of_session: false }));
         }
@@ -224,12 +263,12 @@ impl<'a> PriceMeasurement<'a> {
         cases.sort_by_key(|case| benchmarks.iter().position(|it| it.id == case.benchmark));
     }
 
-    /// The cases whose rows price what is lacking, as many as there is time for, in the order of
+    /// The cases whose rows have these prices, as many as there is time for, in the order of
     /// the catalog. Those of a later stage have a place in the same order of weights.
-    fn cases(&self, lacking: &[LackingPrice], stage: PriceStage, left: Duration) -> StageCases {
+    fn cases(&self, wanted: &[WantedPrice], stage: PriceStage, left: Duration) -> StageCases {
         let mut found: Vec<Case> = Vec::new();
         let mut of_later_stage: Vec<Case> = Vec::new();
-        for price in lacking {
+        for WantedPrice { price, is_renewed } in wanted {
             let selectors = slice::from_ref(&price.selector);
             // A selector that the catalog does not have prices nothing, and its items say so.
             let Ok(named) = plan::select(self.at.catalog, selectors, Extent::Default) else {
@@ -237,7 +276,11 @@ impl<'a> PriceMeasurement<'a> {
             };
             let mut cases = price.usual_cases(named, self.at.catalog);
             cases.retain(|case| !self.tried.contains(case) && !self.runs.is_refused(case));
-            if cases.iter().all(|case| self.runs.has_measured(case)) {
+            let is_there = |case: &Case| match is_renewed {
+                true => self.runs.have_measured(&self.run_ids, case),
+                false => self.runs.has_measured(case),
+            };
+            if cases.iter().all(is_there) {
                 continue;
             }
             cases.retain(|case| !found.contains(case) && !of_later_stage.contains(case));
@@ -276,6 +319,8 @@ impl<'a> PriceMeasurement<'a> {
             let priced = cases.iter().filter(|case| self.has_price(&record, case));
             found.extend(priced.map(Case::to_string));
             let id = record.id.clone();
+            // If these are stale, so are its prices, and the bill says so.
+            self.runs.add_pairs(&record, self.at.machine, &self.run_ids);
             self.runs.add(record, self.at.machine, &self.run_ids);
             self.run_ids.push(id);
         }
@@ -325,58 +370,6 @@ fn stage_time(left: Duration, now: usize, later: usize) -> Duration {
     }
     let for_rows = left.saturating_sub(OVERHEAD * 2);
     OVERHEAD + for_rows.mul_f64(now as f64 / (now + later) as f64)
-}
-
-/// Why a run failed.
-struct Failure {
-    text: String,
-    /// Whether nothing more can be measured in its session.
-    is_of_session: bool,
-}
-
-/// What is left of a run that has ended.
-struct EndedRun {
-    /// What it measured.
-    record: Option<Record>,
-    /// Whether the user interrupted it.
-    interrupted: bool,
-    failure: Option<Failure>,
-}
-
-impl EndedRun {
-    fn of(ended: anyhow::Result<CompletedRun>) -> Self {
-        match ended {
-            Ok(CompletedRun { record, ended, .. }) => {
-                let (interrupted, failure) = match ended {
-                    Ok(Completion::Interrupted) => (true, None),
-                    Ok(Completion::Complete | Completion::WithFailures) => (false, None),
-                    Err(error) => of_error(&error),
-                };
-                Self { record: Some(record), interrupted, failure }
-            }
-            Err(error) => {
-                let (interrupted, failure) = match error.downcast_ref::<RunError>() {
-                    Some(error) => of_error(error),
-                    None => {
-                        let text = format!("{error:#}");
-                        (false, Some(Failure { text, is_of_session: false }))
-                    }
-                };
-                Self { record: None, interrupted, failure }
-            }
-        }
-    }
-}
-
-/// Whether the user interrupted a run that ended with this error, or why it failed.
-fn of_error(error: &RunError) -> (bool, Option<Failure>) {
-    match error {
-        RunError::Host(HostError::Interrupted) => (true, None),
-        other => {
-            let is_of_session = matches!(other, RunError::Host(_));
-            (false, Some(Failure { text: other.to_string(), is_of_session }))
-        }
-    }
 }
 
 #[cfg(test)]

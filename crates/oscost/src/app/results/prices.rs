@@ -6,6 +6,7 @@ use oscost_model::case::Case;
 use oscost_model::counters::GHZ;
 use oscost_model::definition::Catalog;
 use oscost_model::program_calls::ProgramCalls;
+use oscost_model::raw_call::RawCall;
 use oscost_model::record::{Machine, Record, Row, RowOutcome, TargetInfo};
 use oscost_stats::order;
 
@@ -16,7 +17,7 @@ use crate::advice::trust::Trust;
 use crate::app::error::UsageError;
 use crate::bill::{
     Charges, CoolPrices, FunctionPrices, PriceList, is_of_this_revision, is_old, is_void,
-    moved_reference_case, size_axis_of,
+    moved_prices, moved_reference_case, size_axis_of,
 };
 use crate::plan::REFERENCE_CASES;
 
@@ -138,7 +139,8 @@ fn stored_runs(
         }
         if let Some(mut pairs) = pairs.filter(|_| runs.pairs.len() < MAX_PAIR_RUNS) {
             pairs.results.retain(|row| row.target.host == target.host);
-            let is_usable = stale_reasons(&pairs, machine, &target.treatments).is_empty();
+            let is_usable = stale_reasons(&pairs, machine, &target.treatments).is_empty()
+                && !runs.pairs.iter().any(|newer| have_moved(&pairs, newer));
             runs.pairs.extend(Some(pairs).filter(|it| is_usable && !it.results.is_empty()));
         }
         runs.take_older(NewRun { record, unmeasured }, refused, machine);
@@ -244,10 +246,20 @@ impl PriceRuns {
         FunctionPrices::new(&self.pairs, catalog, list)
     }
 
+    /// Those of the current runs with these ids.
+    pub(crate) fn prices_of<'a>(&'a self, ids: &[String], catalog: &Catalog) -> PriceList<'a> {
+        let runs = self.current.iter().filter(|record| ids.contains(&record.id));
+        PriceList::under(&self.target.treatments, runs, catalog)
+    }
+
     /// Whether a current run has a figure of a case.
     pub(crate) fn has_measured(&self, case: &Case) -> bool {
-        let mut rows = self.current.iter().flat_map(|record| &record.results);
-        rows.any(|row| row.benchmark == case.benchmark && row.point == case.point)
+        self.current.iter().any(|record| has_figure(record, case))
+    }
+
+    /// The same of the current runs with these ids.
+    pub(crate) fn have_measured(&self, ids: &[String], case: &Case) -> bool {
+        self.current.iter().any(|record| ids.contains(&record.id) && has_figure(record, case))
     }
 
     /// Whether a current run has shown that a case cannot be measured here. Too much disturbance is
@@ -278,15 +290,20 @@ impl PriceRuns {
         }
     }
 
-    /// The reference case that took another time in a newer run than in this one, if one did.
+    /// Why a newer run shows that the prices of this one are not those of the machine now, if one does.
     fn moved_since(&self, before: &Record) -> Option<String> {
+        self.current.iter().find_map(|now| self.moved(before, now))
+    }
+
+    /// What took another time in one run than in a newer one: a reference case, or its prices.
+    fn moved(&self, before: &Record, now: &Record) -> Option<String> {
         let treatments = &self.target.treatments;
-        let mut newer = self.current.iter();
-        newer.find_map(|now| moved_reference_case(before, now, &REFERENCE_CASES, treatments))
+        moved_reference_case(before, now, &REFERENCE_CASES, treatments)
+            .or_else(|| moved_prices(before, now, treatments))
     }
 
     /// Adds a run that has just been measured as the first choice. Runs before it in which the
-    /// reference cases took another time are outdated by it, but for those of the same bill: their
+    /// reference cases, or the prices that it has as well, took another time are outdated by it, but for those of the same bill: their
     /// prices are of the minutes of its trials.
     pub(crate) fn add(&mut self, record: Record, machine: &Machine, same_bill: &[String]) {
         self.note_doubt(&record);
@@ -304,7 +321,7 @@ impl PriceRuns {
         }
         let (mut unmoved, mut outdated) = (Vec::new(), Vec::new());
         for before in std::mem::take(&mut self.current) {
-            let moved = moved_reference_case(&before, &record, &REFERENCE_CASES, treatments);
+            let moved = self.moved(&before, &record);
             match moved.filter(|_| !same_bill.contains(&before.id)) {
                 Some(reason) => {
                     outdated.push(OutdatedRun { record: before, reasons: vec![reason] });
@@ -317,9 +334,15 @@ impl PriceRuns {
         self.outdated = outdated;
     }
 
-    /// Adds a run that has just measured pairs as the first choice. Returns why its rows are not used;
-    /// nothing if they are.
-    pub(crate) fn add_pairs(&mut self, record: &Record, machine: &Machine) -> Vec<String> {
+    /// Adds a run that has just measured pairs as the first choice. Runs before it whose calls through a
+    /// function took another time are left out, but for those of the same bill. Returns why its rows are not
+    /// used; nothing if they are.
+    pub(crate) fn add_pairs(
+        &mut self,
+        record: &Record,
+        machine: &Machine,
+        same_bill: &[String],
+    ) -> Vec<String> {
         let reasons = stale_reasons(record, machine, &self.target.treatments);
         if !reasons.is_empty() {
             return reasons;
@@ -331,6 +354,7 @@ impl PriceRuns {
         self.refused_pairs = refused_pairs(record, host, age(&record.started), is_void);
         self.refused_pairs.extend(before);
         if let Some(pairs) = pairs_of(record, &self.target.treatments, is_void) {
+            self.pairs.retain(|it| same_bill.contains(&it.id) || !have_moved(it, &pairs));
             self.pairs.insert(0, pairs);
         }
         Vec::new()
@@ -361,6 +385,17 @@ impl PriceRuns {
         let treatments = &self.target.treatments;
         run.results.iter().any(|row| row.case == case && is_price(row, treatments))
     }
+}
+
+/// Whether calls through a function took another time in one run than in a newer one.
+fn have_moved(before: &Record, now: &Record) -> bool {
+    moved_prices(before, now, &[RawCall::Function.treatment_text()]).is_some()
+}
+
+/// Whether a run has a figure of a case.
+fn has_figure(record: &Record, case: &Case) -> bool {
+    let mut rows = record.results.iter();
+    rows.any(|row| row.benchmark == case.benchmark && row.point == case.point)
 }
 
 #[cfg(test)]

@@ -46,11 +46,11 @@ fn a_pair_that_is_measured_is_not_lacking_any_more() {
     assert_eq!((sources.inlined, sources.uncooled), (vec![CASE.to_owned()], vec![CASE.to_owned()]));
     let record = compared(["call=inline", "call=function"]);
     let machine = record.machines[0].clone();
-    assert_eq!(runs.add_pairs(&record, &machine), Vec::<String>::new());
+    assert_eq!(runs.add_pairs(&record, &machine, &[]), Vec::<String>::new());
     assert_eq!(both.map(|kind| lacking(&runs, kind, &catalog)), [0, 1]);
-    runs.add_pairs(&compared(["cool=0", "cool=256K"]), &machine);
+    runs.add_pairs(&compared(["cool=0", "cool=256K"]), &machine, &[]);
     assert_eq!(lacking(&runs, PairKind::Walk, &catalog), 1, "that walk is another one");
-    runs.add_pairs(&compared(["cool=0", "cool=1M"]), &machine);
+    runs.add_pairs(&compared(["cool=0", "cool=1M"]), &machine, &[]);
     assert_eq!(both.map(|kind| lacking(&runs, kind, &catalog)), [0, 0]);
     let sources = runs.pair_sources(&items(&runs, &catalog), MIB, &catalog);
     assert!(sources.inlined.is_empty() && sources.uncooled.is_empty());
@@ -70,7 +70,7 @@ fn rows_of_a_void_comparison_are_no_pair_and_are_not_measured_again_at_once() {
     make_void(&mut record);
     assert!(pairs_of(&record, &[], true).is_none());
     let machine = record.machines[0].clone();
-    assert_eq!(runs.add_pairs(&record, &machine), Vec::<String>::new());
+    assert_eq!(runs.add_pairs(&record, &machine, &[]), Vec::<String>::new());
     assert!(runs.pairs.is_empty());
     assert_eq!(lacking(&runs, PairKind::Function, &catalog), 0);
     assert_eq!(lacking(&runs, PairKind::Walk, &catalog), 1);
@@ -80,7 +80,7 @@ fn rows_of_a_void_comparison_are_no_pair_and_are_not_measured_again_at_once() {
     assert_eq!((told.case.as_str(), told.treatment.as_str(), told.skipped), (CASE, "call", false));
     assert!(told.reason.contains("the control of the comparison"), "{}", told.reason);
     // Who compares it again has a pair.
-    runs.add_pairs(&compared(["call=inline", "call=function"]), &machine);
+    runs.add_pairs(&compared(["call=inline", "call=function"]), &machine, &[]);
     let sources = runs.pair_sources(&items(&runs, &catalog), MIB, &catalog);
     assert_eq!((sources.inlined.len(), sources.unpaired.len()), (0, 0));
 }
@@ -91,9 +91,36 @@ fn pairs_of_a_run_whose_reference_cases_moved_are_not_used() {
     let mut record = compared(["call=inline", "call=function"]);
     record.conditions[0].flags.push("REFERENCE_DRIFT".to_owned());
     let machine = record.machines[0].clone();
-    let why = runs.add_pairs(&record, &machine);
+    let why = runs.add_pairs(&record, &machine, &[]);
     assert_eq!(why, ["the reference cases moved while they were measured"]);
     assert!(runs.pairs.is_empty() && runs.refused_pairs.is_empty());
+}
+
+#[test]
+fn pairs_of_functions_that_took_another_time_are_left_out_unless_they_are_of_the_same_bill() {
+    let of = |id: &str, factor: f64| {
+        let mut record = compared(["call=inline", "call=function"]);
+        record.id = id.to_owned();
+        let of_case = record.results.clone();
+        for case in ["syscall/getuid:via=raw", "syscall/uname"] {
+            let of_other = of_case.iter().map(|row| Row { case: case.to_owned(), ..row.clone() });
+            record.results.extend(of_other);
+        }
+        for row in &mut record.results {
+            row.estimate.as_mut().unwrap().median *= factor;
+        }
+        record
+    };
+    let ids = |factor: f64, same_bill: &[String]| -> Vec<String> {
+        let mut runs = added([run("1", CASE, 100.0)]);
+        let machine = runs.current[0].machines[0].clone();
+        runs.add_pairs(&of("then", 1.0), &machine, &[]);
+        runs.add_pairs(&of("now", factor), &machine, same_bill);
+        runs.pairs.iter().map(|record| record.id.clone()).collect()
+    };
+    assert_eq!(ids(1.05, &[]), ["now", "then"]);
+    assert_eq!(ids(1.2, &[]), ["now"]);
+    assert_eq!(ids(1.2, &["then".to_owned()]), ["now", "then"]);
 }
 
 #[test]
