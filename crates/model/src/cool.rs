@@ -2,9 +2,8 @@
 //!
 //! The treatment `cool=SIZE` walks through so much memory between two ops; `cool=0` walks through
 //! none: an op that is timed alone, and warm. The difference between both is that of the caches.
-//! A walk reads each line of its memory. A longer one than 8 MiB reads one line of each KiB: what it
-//! displaces is the translations of addresses, too, as a program does that works on its own data for
-//! a tenth of a millisecond.
+//! A walk reads each line of its memory. The longest one reads one line of each KiB: what it displaces is
+//! the translations of addresses, too, as a program does that computes on its own data for 50 us and more.
 
 /// The name of the treatment.
 pub const COOL: &str = "cool";
@@ -12,8 +11,8 @@ pub const COOL: &str = "cool";
 const MIN_WALK_BYTES: u64 = 4 << 10;
 /// Each line of more would take tens of milliseconds before each op, which no plan of a run expects.
 const MAX_WHOLE_WALK_BYTES: u64 = 8 << 20;
-/// 65,536 lines take half a millisecond.
-const MAX_WALK_BYTES: u64 = 64 << 20;
+/// The walk through one line of each KiB: 16,384 lines in 4,096 pages.
+pub const SPREAD_WALK_BYTES: u64 = 16 << 20;
 const MIB: u64 = 1 << 20;
 
 /// Whether a walk through so many bytes reads one line of each KiB alone.
@@ -21,8 +20,7 @@ pub fn is_spread(walk_bytes: u64) -> bool {
     walk_bytes > MAX_WHOLE_WALK_BYTES
 }
 
-/// The bytes of a walk: `0`, or a number of KiB or MiB (`256K`, `1M`) from 4K to 64M; above 8M whole
-/// MiB.
+/// The bytes of a walk: `0`, a number of KiB or MiB (`256K`, `1M`) from 4K to 8M, or `16M`.
 pub fn parse_walk(text: &str) -> Option<u64> {
     if text == "0" {
         return Some(0);
@@ -34,8 +32,8 @@ pub fn parse_walk(text: &str) -> Option<u64> {
     // `parse` accepts a leading `+`.
     let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
     let bytes = number.parse::<u64>().ok().filter(|_| is_number)?.checked_mul(unit)?;
-    let is_whole = !is_spread(bytes) || bytes.is_multiple_of(MIB);
-    (is_whole && (MIN_WALK_BYTES..=MAX_WALK_BYTES).contains(&bytes)).then_some(bytes)
+    let is_whole = (MIN_WALK_BYTES..=MAX_WHOLE_WALK_BYTES).contains(&bytes);
+    (is_whole || bytes == SPREAD_WALK_BYTES).then_some(bytes)
 }
 
 /// The treatment of a walk of so many bytes, a multiple of 1,024, as it is typed: `cool=1M`.
@@ -65,14 +63,15 @@ mod tests {
     #[test]
     fn a_walk_is_read_as_it_is_written() {
         for (text, bytes) in
-            [("0", 0), ("4K", 4_096), ("256K", 1 << 18), ("8M", 8 << 20), ("64M", 1 << 26)]
+            [("0", 0), ("4K", 4_096), ("256K", 1 << 18), ("8M", 8 << 20), ("16M", 1 << 24)]
         {
             assert_eq!(parse_walk(text), Some(bytes), "{text}");
             assert_eq!(treatment_text(bytes), format!("cool={text}"));
             assert_eq!(walk_of(&[treatment_text(bytes)]), Some(bytes));
         }
         assert_eq!(treatment_text(1_536 << 10), "cool=1536K");
-        for odd in ["", "1", "3K", "65M", "8193K", "+4K", "-1M", "1m", "K", "99999999999999999999M"]
+        for odd in
+            ["", "1", "3K", "9M", "32M", "8193K", "+4K", "-1M", "1m", "K", "99999999999999999999M"]
         {
             assert_eq!(parse_walk(odd), None, "{odd}");
         }

@@ -8,7 +8,7 @@
 //! cool end is that of a CPU that has stopped its tick, or has been idle for longer.
 
 use oscost_model::bill::{Amount, BillItem};
-use oscost_model::cool::treatment_text;
+use oscost_model::cool::{SPREAD_WALK_BYTES, treatment_text};
 use oscost_model::definition::Catalog;
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::Record;
@@ -33,11 +33,11 @@ const MAX_WALK_BYTES: f64 = 1_048_576.0;
 /// Where at least this share of the processes begins on another CPU, the walk is the longest, however little
 /// each touches.
 const MOVED_SHARE: f64 = 0.1;
-/// The walk of a program that works on much memory for long between two calls: one line of each KiB.
-const LONG_WORK_WALK_BYTES: u64 = 16 << 20;
-/// What that takes about: so long is the CPU time between two calls or faults of such a program ...
-const LONG_WORK_NS: f64 = 50_000.0;
-/// ... of which each process touches more than this: more than caches of the second level have.
+/// A program that has so much user time between two calls or faults has the spread walk, which takes about as
+/// long.
+const LONG_COMPUTATION_NS: f64 = 50_000.0;
+/// So has it only if each of its processes touches more than this, on average: more than a second-level
+/// cache has.
 const MUCH_MEMORY_BYTES: f64 = FEW_PAGES * 4_096.0;
 
 /// What decides how long the walk is that is like a program.
@@ -48,8 +48,8 @@ pub struct WalkedProgram<'a> {
     pub minor_faults: f64,
     /// The size of a page of its machine.
     pub page_bytes: u64,
-    /// Its CPU time in both modes, in nanoseconds.
-    pub cpu_ns: f64,
+    /// Its user time in nanoseconds.
+    pub user_ns: f64,
 }
 
 impl WalkedProgram<'_> {
@@ -60,12 +60,12 @@ impl WalkedProgram<'_> {
     /// that begins on another CPU is in the caches of its parent's alone, and its own caches hold what ran there
     /// before: a walk through little memory would leave all of it in the second-level cache.
     pub fn walk_bytes(&self) -> u64 {
-        let Self { calls, minor_faults, page_bytes, cpu_ns } = *self;
+        let Self { calls, minor_faults, page_bytes, user_ns } = *self;
         let processes = 1.0 + calls.forks as f64;
         let touched = minor_faults * page_bytes as f64 / processes;
         let entries = calls.calls() as f64 + minor_faults;
-        if touched > MUCH_MEMORY_BYTES && cpu_ns >= LONG_WORK_NS * entries {
-            return LONG_WORK_WALK_BYTES;
+        if touched > MUCH_MEMORY_BYTES && user_ns >= LONG_COMPUTATION_NS * entries {
+            return SPREAD_WALK_BYTES;
         }
         let moved = calls.events.and_then(|events| events.forks_to_other_cpu).unwrap_or(0);
         let walked = match moved as f64 >= MOVED_SHARE * processes {
@@ -83,8 +83,8 @@ pub struct CoolPrices<'a> {
     ratios: CaseRatios,
 }
 
-/// What walks of one length add: a longer one adds more, so that what two of them add is no line
-/// between two sizes, and no difference of two cases.
+/// What walks of one length add: those of another length add something else, so that what two of them add is
+/// no line between two sizes, and no difference of two cases.
 struct Walk<'a> {
     bytes: u64,
     added: PriceList<'a>,

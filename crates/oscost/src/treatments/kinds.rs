@@ -234,8 +234,8 @@ pub const KINDS: &[Kind] = &[
         needs: "a benchmark",
         why: "A loop finds in the caches what its last iteration left there; a program has done \
               something else since its last call. Each op is timed alone. Before it, untimed, come \
-              four ops and the walk, which reads each cache line of N bytes once, in random order \
-              (4K to 8M), or one line of each KiB (whole MiB up to 64M), so that it displaces the \
+              four ops and the walk, which reads each cache line of N bytes once, in random \
+              order (4K to 8M), or one line of each KiB (16M), so that it displaces the \
               translations of addresses, too: what the op needs of the kernel's code and data is \
               then further away. Branch predictors remember it. In a comparison the targets without a walk get `cool=0`, \
               so that all time ops alone; what the walk adds to `timer/nothing` is the cost of \

@@ -1,8 +1,10 @@
 //! What changes add to the cases that price a bill: by runs of the last day, or measured now.
 
 use oscost_model::bill::{Bill, BillItem};
+use oscost_model::case::Case;
 use oscost_model::cool::{COOL, walk_text};
 use oscost_model::definition::Extent;
+use oscost_model::raw_call::{CALL, RawCall};
 use oscost_model::reach::Reach;
 use oscost_model::record::Record;
 use oscost_model::target::{Target, Treatment};
@@ -14,7 +16,7 @@ use crate::advice::trust::Trust;
 use crate::app::ab::Request as ComparisonRequest;
 use crate::app::observer::Observer;
 use crate::app::results::added_costs::stored_added_costs;
-use crate::app::results::prices::minute_of;
+use crate::app::results::prices::{PairKind, minute_of};
 use crate::bill::{Change, PriceList, added_costs, is_void, selectors_to_price};
 use crate::plan;
 use crate::run::EventCounting;
@@ -34,29 +36,73 @@ pub(super) struct MeasuredCosts {
     pub(super) refusal: Option<String>,
 }
 
+/// The cases of a program that one comparison has.
+struct ComparedCases {
+    /// The selectors of all, also of those that are known.
+    cases: Vec<String>,
+    targets: [Target; 2],
+}
+
+impl MeasuredCosts {
+    /// These, and others that count less where both have a case.
+    fn with(mut self, others: Self) -> Self {
+        self.records.extend(others.records);
+        self.refusal = self.refusal.or(others.refusal);
+        self
+    }
+}
+
 impl WhatIfContext<'_> {
     /// What the second target adds to the ops of the items, by runs of the last day; what they lack is
-    /// measured.
+    /// measured. Raw calls are made through a function on both sides, as programs make them: whether the
+    /// kernel's returns are slow in an inlined loop is up to its process, and differs by more than a filter
+    /// adds.
     pub(super) fn costs_between(
         &self,
-        [base, new]: [&Target; 2],
+        targets: [&Target; 2],
         bill: &Bill,
         observer: &dyn Observer,
     ) -> Result<MeasuredCosts, Failure> {
+        let wanted = self.cases_to_price(&bill.items, self.reach(targets[1])).into_iter();
+        let (raw, others): (Vec<String>, Vec<String>) =
+            wanted.partition(|case| self.has_function_loop(case));
+        let raw = ComparedCases { cases: raw, targets: targets.map(through_function) };
+        let others = ComparedCases { cases: others, targets: targets.map(Target::clone) };
+        let found = self.costs_of(raw, bill, observer)?;
+        Ok(found.with(self.costs_of(others, bill, observer)?))
+    }
+
+    /// Whether a case has a loop with a function around each of its calls: the bill has measured it.
+    fn has_function_loop(&self, case: &str) -> bool {
+        let case = Case::parse(case);
+        case.is_some_and(|case| self.prices.has_pair(PairKind::Function, &case, 0))
+    }
+
+    /// The added costs of these cases.
+    fn costs_of(
+        &self,
+        compared: ComparedCases,
+        bill: &Bill,
+        observer: &dyn Observer,
+    ) -> Result<MeasuredCosts, Failure> {
+        let ComparedCases { cases, targets } = compared;
+        if cases.is_empty() {
+            return Ok(MeasuredCosts::default());
+        }
+        let [base, new] = &targets;
         let host = base.host.to_string();
         let [of_base, of_new] = [base, new].map(|target| names(&target.treatments));
         let change = Change { host: &host, base: &of_base, new: &of_new };
         let mut records = stored_added_costs(change, &bill.machine)?;
         let unmeasured: Vec<String> = {
             let known = PriceList::of_added_costs(&records, &self.worker.catalog);
-            let wanted = self.cases_to_price(&bill.items, self.reach(new)).into_iter();
-            wanted.filter(|case| !known.has(case)).collect()
+            cases.into_iter().filter(|case| !known.has(case)).collect()
         };
         let mut refusal = None;
         if !unmeasured.is_empty() && self.price_seconds > 0 {
             let cases = ComparisonRequest {
                 selectors: unmeasured,
-                // Those of calls in a loop, and those after a walk.
+                // Calls in a loop and calls after a walk, through a function and others.
                 budget_s: Some(f64::from(self.price_seconds) / 2.0),
                 event_counting: EventCounting::InNoRound,
                 ..self.comparison([base, new])
@@ -110,8 +156,18 @@ impl WhatIfContext<'_> {
 
 /// The target with a walk of so many bytes before each op.
 pub(super) fn after_walk(target: &Target, walk_bytes: u64) -> Target {
+    under(target, COOL, walk_text(walk_bytes))
+}
+
+/// The target with a function around each raw call.
+fn through_function(target: &Target) -> Target {
+    under(target, CALL, RawCall::Function.text().to_owned())
+}
+
+/// The target with one more treatment.
+fn under(target: &Target, name: &str, value: String) -> Target {
     let mut treatments = target.treatments.clone();
-    treatments.push(Treatment { name: COOL.to_owned(), value: Some(walk_text(walk_bytes)) });
+    treatments.push(Treatment { name: name.to_owned(), value: Some(value) });
     Target { treatments, ..target.clone() }
 }
 

@@ -45,8 +45,8 @@ impl ChargedProgram<'_> {
         let list = runs.price_list(catalog);
         let mut charges = charge(calls, Faults::of(trials), &list, system_ns);
         runs.explain_missing(&mut charges, calls, catalog);
-        let (minor_faults, cpu_ns) = (trials.minor_faults, trials.cpu_ns());
-        let program = WalkedProgram { calls, minor_faults, page_bytes, cpu_ns };
+        let (minor_faults, user_ns) = (trials.minor_faults, 1e9 * trials.user.mean);
+        let program = WalkedProgram { calls, minor_faults, page_bytes, user_ns };
         let walk_bytes = program.walk_bytes();
         let cool_prices = runs.cool_prices(catalog, &list, walk_bytes);
         charge_cool(&mut charges, calls, &list, &cool_prices);

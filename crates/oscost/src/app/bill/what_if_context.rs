@@ -1,6 +1,7 @@
 //! What answers to `--what-if` need, and the comparisons that they are made of.
 
 use oscost_model::cool::COOL;
+use oscost_model::raw_call::CALL;
 use oscost_model::reach::Reach;
 use oscost_model::record::Record;
 use oscost_model::target::{Target, Treatment};
@@ -69,8 +70,9 @@ impl WhatIfContext<'_> {
     /// Where in a program what a target has beside the base costs time.
     pub(super) fn reach(&self, target: &Target) -> Reach {
         let of = |treatment: &Treatment| match treatment.name.as_str() {
-            // The walk between the ops of a comparison is in both of its sides.
-            COOL => None,
+            // The walk between the ops of a comparison, and the function around its calls, are in both of its
+            // sides.
+            COOL | CALL => None,
             name => {
                 let kind = KINDS.iter().find(|kind| kind.name == name);
                 Some(kind.map_or(Reach::Anything, |kind| kind.reach))

@@ -310,6 +310,7 @@ fn the_walk_between_two_calls_is_as_long_as_the_time_between_them() {
     for all in [256 << 10, 512 << 10] {
         assert_eq!(walk_between_calls(1e9, all), all);
     }
+    assert_eq!(walk_between_calls(1e9, 16 << 20), 1 << 20);
 }
 
 #[test]

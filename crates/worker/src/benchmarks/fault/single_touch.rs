@@ -1,5 +1,7 @@
 //! First touches that are timed one by one, with something untimed between two of them.
 
+use oscost_model::cool::SPREAD_WALK_BYTES;
+
 use crate::kernel::cpu::black_box::{consume, opaque};
 use crate::kernel::cpu::memory_walk::MemoryWalk;
 use crate::kernel::memory::region::{Access, PAGE_BYTES, Region};
@@ -7,13 +9,12 @@ use crate::kernel::memory::region::{Access, PAGE_BYTES, Region};
 use super::super::prelude::*;
 use super::expected_faults::{ExpectedFaults, FaultKind};
 
-/// The walk of a program that works on its own data between two touches: one line of each KiB of
-/// 16 MiB, 1 MiB of lines, which replace what a second-level cache holds, in 4,096 pages, at least as
-/// many as tables of translations hold (TLB). A compiler that works for 100 us between two touches reads
-/// some 10,000 lines. After twice as many, over 32 MiB, touches took 4 to 16 us on a guest: such a
-/// walk also empties the last level of cache, as far as its neighbours leave it one. It takes some
-/// 70 us, and a worker makes some twenty.
-const WALK_BYTES: usize = 16 << 20;
+/// The walk of a program that computes on its own data between two touches: 1 MiB of lines, which replace
+/// what a second-level cache holds, in 4,096 pages, at least as many as tables of translations hold
+/// (TLB). A compiler that computes for 100 us between two touches reads some 10,000 lines. After twice as
+/// many, over 32 MiB, touches took 4 to 16 us on a guest: such a walk also empties the last level of
+/// cache, as far as its neighbours leave it one. It takes some 70 us, and a worker makes some twenty.
+const WALK_BYTES: usize = SPREAD_WALK_BYTES as usize;
 /// All workers walk in one order: which sets of a cache the lines share is up to their physical
 /// pages.
 const SEED: u64 = 1;

@@ -41,7 +41,7 @@ pub(super) const ZERO_FILL: Bench = Bench {
                clearing, and a read next to nothing; map=inside adds 50 ns per page, nearly \
                all of it munmap; mapping_mib=64 adds 400 to 500 ns per write where the last \
                level of cache has 32 MiB, and nothing per read; between=clock adds some tens of \
-               ns, and between=walk 0.8 to 1.3 us more in a guest, so that a write takes 2.8 to 3.3 us \
+               ns, and between=walk 1 to 1.5 us more in a guest, so that a write takes 3.4 to 4.3 us \
                there with mapping_mib=64",
     why: "The processor finds no page table entry and traps into the kernel, which finds the \
           mapping of the address, allocates a free page, clears it, charges it to its control \

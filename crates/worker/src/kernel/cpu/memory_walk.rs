@@ -14,10 +14,10 @@ const LINE_BYTES: usize = 64;
 const PAGE_BYTES: usize = 4_096;
 /// The piece of a spread walk of which one line is read.
 const SPREAD_STRIDE_BYTES: usize = 1_024;
-/// The circles of a spread walk: so many reads are under way at a time. One after the other they take
-/// ten times as long, up to 3 ms where other guests use the last level of cache, which these then empty
-/// of what the op needs. So they take some 70 us, as long as a program works on its data.
-const SPREAD_CIRCLES: usize = 8;
+/// The chains of reads of a spread walk, which do not wait for each other. In one chain its reads take up
+/// to 3 ms where other guests use the last level of cache, and these then empty it of what the op needs. In
+/// eight they take some 70 us, as long as a program computes between two calls.
+const SPREAD_CHAINS: usize = 8;
 
 /// The lines of memory that a walk reads: one in each piece of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,14 +55,14 @@ impl WalkLines {
     }
 }
 
-/// Memory of which some lines form circles: each one holds the number of the next, in random
-/// order. A read waits for the one before it in its circle, and no prefetcher knows the next line.
+/// Memory of which some lines form chains, each of them closed: a line holds the number of the next one, in
+/// random order. A read waits for the one before it in its chain, and no prefetcher knows the next line.
 pub struct MemoryWalk {
     /// `None` of a walk through no memory.
     memory: Option<Mapping>,
-    /// A line of each circle: one, or as many as a spread walk has.
+    /// The first line of each chain.
     starts: Vec<u64>,
-    /// The lines of a circle.
+    /// The lines of a chain.
     lines: usize,
 }
 
@@ -71,7 +71,7 @@ impl MemoryWalk {
     /// would take too long. `seed` determines the order, and where in its piece each line lies.
     pub fn new(bytes: usize, seed: u64) -> Result<Self, Errno> {
         let lines = WalkLines::of(bytes);
-        let circles = if is_spread(bytes as u64) { SPREAD_CIRCLES } else { 1 };
+        let chains = if is_spread(bytes as u64) { SPREAD_CHAINS } else { 1 };
         let mut seed = Seed::new(seed);
         let mut order = lines.numbers(&mut seed);
         if order.is_empty() {
@@ -83,41 +83,45 @@ impl MemoryWalk {
         // An op that forks would pay for the tables of these pages.
         memory.keep_from_forks();
         seed.shuffle(&mut order);
-        let of_circle = lines.count / circles;
+        let of_chain = lines.count / chains;
         let mut starts = Vec::new();
-        for circle in order.chunks_exact(of_circle) {
-            for (&line, &next) in circle.iter().zip(circle.iter().cycle().skip(1)) {
+        for chain in order.chunks_exact(of_chain) {
+            for (&line, &next) in chain.iter().zip(chain.iter().cycle().skip(1)) {
                 // SAFETY: a line of the mapping, aligned; nothing else refers to it.
                 unsafe { memory.pointer::<u64>(line as usize * LINE_BYTES).write(next) };
             }
-            starts.extend(circle.iter().min());
+            starts.extend(chain.iter().min());
         }
-        Ok(Self { memory: Some(memory), starts, lines: of_circle })
+        Ok(Self { memory: Some(memory), starts, lines: of_chain })
     }
 
     /// Reads a word of each line, once.
     pub fn walk(&self) {
         let Some(memory) = &self.memory else { return };
-        match self.starts.as_slice() {
-            &[start] => follow(memory, [start], self.lines),
-            starts => {
-                if let Ok(starts) = <[u64; SPREAD_CIRCLES]>::try_from(starts) {
-                    follow(memory, starts, self.lines);
+        match <[u64; SPREAD_CHAINS]>::try_from(self.starts.as_slice()) {
+            Ok(starts) => follow(memory, starts, self.lines).into_iter().for_each(consume),
+            Err(_) => {
+                for &start in &self.starts {
+                    follow(memory, [start], self.lines).into_iter().for_each(consume);
                 }
             }
         }
     }
 }
 
-/// Goes once around these circles, side by side.
-fn follow<const CIRCLES: usize>(memory: &Mapping, starts: [u64; CIRCLES], lines: usize) {
+/// Reads so many lines of each of these chains, of all in turns, and returns the lines after them.
+fn follow<const CHAINS: usize>(
+    memory: &Mapping,
+    starts: [u64; CHAINS],
+    lines: usize,
+) -> [u64; CHAINS] {
     let mut at = starts;
     for _ in 0..lines {
         for line in &mut at {
             *line = next(memory, *line);
         }
     }
-    at.into_iter().for_each(consume);
+    at
 }
 
 /// The line after this one.
@@ -143,6 +147,7 @@ mod tests {
                 assert!(!std::mem::replace(&mut is_read[line as usize], true), "{line} twice");
             }
             assert_eq!((walk.lines, walk.starts.as_slice(), line), (lines, [0].as_slice(), 0));
+            assert_eq!(follow(memory, [0], lines), [0]);
             walk.walk();
         }
     }
@@ -174,6 +179,9 @@ mod tests {
             }
             assert_eq!(line, start);
         }
+        let starts = <[u64; 8]>::try_from(walk.starts.as_slice()).unwrap();
+        assert_eq!(follow(memory, starts, 1), starts.map(|line| next(memory, line)));
+        assert_eq!(follow(memory, starts, walk.lines), starts);
         assert!(is_read.iter().all(|&it| it));
         // 1,024 expected, sd 31.
         assert!(reads_at.iter().all(|reads| (860..1_190).contains(reads)), "{reads_at:?}");

@@ -93,7 +93,8 @@ impl PriceRuns {
     ) -> Vec<String> {
         let cases_of = |selector: &str| pricing_cases(selector, None, catalog);
         let has_pair = |case: &Case| self.has_pair(kind, case, walk_bytes);
-        let is_in_vain = |case: &Case| self.refusal(kind, case).is_some() && !has_pair(case);
+        let is_in_vain =
+            |case: &Case| self.refusal(kind, case, walk_bytes).is_some() && !has_pair(case);
         let is_refused = |selector: &str| cases_of(selector).iter().any(is_in_vain);
         let prices = self.price_list(catalog);
         let mut selectors = wanted(kind, items, walk_bytes, &prices, catalog, is_refused);
@@ -118,7 +119,7 @@ impl PriceRuns {
             }
         }
         let unpaired = cases.iter().filter_map(|case| {
-            let RefusedPair { is_skipped, reason, .. } = self.refusal(kind, case)?;
+            let RefusedPair { is_skipped, reason, .. } = self.refusal(kind, case, walk_bytes)?;
             Some(UnpairedCase {
                 case: case.to_string(),
                 treatment: kind.treatment().to_owned(),
@@ -129,9 +130,14 @@ impl PriceRuns {
         unpaired.collect()
     }
 
-    /// The attempt to measure a pair of a case that was in vain.
-    fn refusal(&self, kind: PairKind, case: &Case) -> Option<&RefusedPair> {
-        self.refused_pairs.iter().find(|it| it.kind == kind && it.case == *case)
+    /// The attempt to measure a pair of a case that was in vain. What is skipped is skipped after every walk;
+    /// what failed, or was compared in vain, may not fail after another one.
+    fn refusal(&self, kind: PairKind, case: &Case, walk_bytes: u64) -> Option<&RefusedPair> {
+        let sides = kind.sides(walk_bytes).map(|side| side.text);
+        self.refused_pairs.iter().find(|it| {
+            let is_of_sides = it.is_skipped || sides.contains(&it.treatment);
+            it.kind == kind && it.case == *case && is_of_sides
+        })
     }
 }
 

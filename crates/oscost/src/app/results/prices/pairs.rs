@@ -47,6 +47,8 @@ pub(super) fn pairs_of(record: &Record, treatments: &[String], is_void: bool) ->
 pub(super) struct RefusedPair {
     pub(super) kind: PairKind,
     pub(super) case: Case,
+    /// The treatment of its row.
+    pub(super) treatment: String,
     /// Whether it was skipped.
     pub(super) is_skipped: bool,
     /// What happened, in words.
@@ -66,7 +68,9 @@ pub(super) fn refused_pairs(
     for row in record.results.iter().rev().filter(|row| row.target.host == host) {
         let Some(kind) = PairKind::of(&row.target.treatments) else { continue };
         let case = Case::new(row.benchmark.clone(), row.point.clone());
-        if refused.iter().any(|it| it.kind == kind && it.case == case) {
+        let treatment = row.target.treatments.join("+");
+        let is_known = |it: &RefusedPair| it.kind == kind && it.case == case;
+        if refused.iter().any(is_known) {
             continue;
         }
         let happened = match row.outcome {
@@ -77,7 +81,13 @@ pub(super) fn refused_pairs(
             }
         };
         let is_skipped = row.outcome == RowOutcome::Skipped;
-        refused.extend(happened.map(|reason| RefusedPair { kind, case, is_skipped, reason }));
+        refused.extend(happened.map(|reason| RefusedPair {
+            kind,
+            case,
+            treatment,
+            is_skipped,
+            reason,
+        }));
     }
     refused
 }

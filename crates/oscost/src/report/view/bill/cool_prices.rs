@@ -1,7 +1,7 @@
 //! The prices of a bill with cool caches: where they come from.
 
 use oscost_model::bill::{Bill, BillItem};
-use oscost_model::cool::{COOL, treatment_text};
+use oscost_model::cool::{COOL, is_spread, treatment_text};
 use oscost_model::unit::Unit;
 
 use super::families::is_small;
@@ -89,13 +89,14 @@ fn lacking_rows(bill: &Bill, walk_bytes: u64) -> Option<String> {
     }
     let cases: Vec<String> =
         uncooled.iter().take(MAX_NAMED_CASES).map(|case| plain(case)).collect();
+    let lines = if is_spread(walk_bytes) { ", one line in each KiB" } else { "" };
     let prices = match bill.charged_cool.is_some() {
         true => "some cool prices are estimates, or of another walk",
         false => "prices are those of warm caches",
     };
     Some(format!(
         "{prices}: `oscost ab --base cool=0 --new {} {}`{} measures them after a walk through {}B of \
-         memory, too",
+         memory{lines}, too",
         treatment_text(walk_bytes),
         cases.join(" "),
         more_cases(uncooled.len() - cases.len()),
