@@ -94,7 +94,7 @@ fn the_large_prices_of_a_long_program_are_measured_beside_it_and_outdate_those_o
     assert!((3..measured(&first)).contains(&measured(&second)), "{}", second["prices"]);
     // The machine is half as fast; the reference cases are not.
     let third = bill(&sandbox, &at(2.0, &cases), &[]).exits(0).json();
-    assert!(measured(&third) > measured(&second), "{}", third["prices"]);
+    assert!(!price_runs(&third).contains(&price_runs(&second)[0]), "{}", third["prices"]);
     assert_eq!(third["prices"]["stale"], json!([]), "{}", third["prices"]);
     // Without the 10 us of getppid(2), and with what calls take through a function.
     let charged = |bill: &Value| bill["charged"]["ns"].as_f64().unwrap() - 10_000.0;
