@@ -76,8 +76,7 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "stale",
         means: "of prices: of a run on another kernel or with other mitigations, more than a day \
-                old, in which the reference cases moved, or took another time than later, as did \
-                those of its prices that were measured again",
+                old, or in which the reference cases, or prices, took another time than later",
         matters: "They are charged where no other run has a price, and named with their items.",
         action: "`oscost run` measures prices anew.",
         ..TERM

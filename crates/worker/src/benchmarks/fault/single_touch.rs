@@ -1,9 +1,7 @@
 //! First touches that are timed one by one, with something untimed between two of them.
 
-use oscost_model::cool::SPREAD_WALK_BYTES;
-
 use crate::kernel::cpu::black_box::{consume, opaque};
-use crate::kernel::cpu::memory_walk::MemoryWalk;
+use crate::kernel::cpu::memory_walk::{MemoryWalk, SPREAD_WALK_BYTES};
 use crate::kernel::memory::region::{Access, PAGE_BYTES, Region};
 
 use super::super::prelude::*;
@@ -14,7 +12,7 @@ use super::expected_faults::{ExpectedFaults, FaultKind};
 /// (TLB). A compiler that computes for 100 us between two touches reads some 10,000 lines. After twice as
 /// many, over 32 MiB, touches took 4 to 16 us on a guest: such a walk also empties the last level of
 /// cache, as far as its neighbours leave it one. It takes some 70 us, and a worker makes some twenty.
-const WALK_BYTES: usize = SPREAD_WALK_BYTES as usize;
+const WALK_BYTES: usize = SPREAD_WALK_BYTES;
 /// All workers walk in one order: which sets of a cache the lines share is up to their physical
 /// pages.
 const SEED: u64 = 1;

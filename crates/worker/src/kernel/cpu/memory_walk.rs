@@ -8,6 +8,8 @@ use crate::kernel::Errno;
 use crate::kernel::cpu::black_box::consume;
 use crate::kernel::memory::mapping::Mapping;
 
+/// The bytes of a walk through many pages: one line of each KiB.
+pub const SPREAD_WALK_BYTES: usize = oscost_model::cool::SPREAD_WALK_BYTES as usize;
 /// The shortest cache line of the supported machines.
 const LINE_BYTES: usize = 64;
 /// The least that one address translation covers.
