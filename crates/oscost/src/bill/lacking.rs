@@ -137,8 +137,8 @@ pub fn lacking_prices(
     those_that_matter(prices, total)
 }
 
-/// The prices that `fresh` lacks of a program that did this and that are large, the weightiest first: each
-/// is at least a twentieth of what the program is charged.
+/// The large prices of a program that did this which `fresh` lacks, the weightiest first: each is at least a
+/// twentieth of what it is expected to be charged, by `known` prices and by what its calls took.
 pub fn large_prices(
     calls: &ProgramCalls,
     faults: Faults,
@@ -146,8 +146,11 @@ pub fn large_prices(
     known: &PriceList<'_>,
     catalog: &Catalog,
 ) -> Vec<LackingPrice> {
-    let AllLacking { mut prices, total } = all_lacking(calls, faults, fresh, known, catalog);
-    prices.retain(|it| it.amount_ns.is_some_and(|ns| ns >= LARGE_SHARE * total.ns));
+    // Without what is fresh, so that what is large stays so.
+    let nothing = PriceList::new([], catalog);
+    let AllLacking { mut prices, total } = all_lacking(calls, faults, &nothing, known, catalog);
+    let is_large = |it: &LackingPrice| it.amount_ns.is_some_and(|ns| ns >= LARGE_SHARE * total.ns);
+    prices.retain(|it| is_large(it) && !fresh.has(&it.selector));
     those_that_matter(prices, total)
 }
 

@@ -88,7 +88,7 @@ pub use lacking::{LackingPrice, lacking_prices, large_prices, size_axis_of, usua
 pub use price_list::{PriceList, is_of_this_revision};
 pub use rules::{PriceRange, PriceRule, Slope, price_rules};
 pub use side_by_side::side_by_side;
-pub use staleness::{differences, has_drifted, is_old, moved_prices, moved_reference_case};
+pub use staleness::{PricesAgain, differences, has_drifted, is_old, moved_reference_case};
 pub use system_time::{
     DividedTime, SystemTime, divided_time, half_of_mean, is_divided_by_ticks, measured_system_time,
     system_time,

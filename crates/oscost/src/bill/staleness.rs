@@ -78,28 +78,43 @@ pub fn moved_reference_case(
     })
 }
 
-/// Why the prices of one run are not those of the machine in a later one, which has measured some of them
-/// again: their median has moved. A single one may have, by what its processes do.
-pub fn moved_prices(then: &Record, now: &Record, treatments: &[String]) -> Option<String> {
-    let again = now.results.iter().filter(|row| is_own_price(row, treatments));
-    let ratio = |row: &Row| {
-        let mut before = then.results.iter().filter(|it| is_own_price(it, treatments));
-        let before = before.find(|it| it.case == row.case)?;
-        let [then_ns, now_ns] = [before, row].map(|it| it.estimate.as_ref().map(|it| it.median));
-        Some(then_ns? / now_ns.filter(|&ns| ns > 0.0)?)
-    };
-    let mut ratios: Vec<f64> = again.filter_map(ratio).collect();
-    let count = ratios.len();
-    if count < MIN_AGAIN {
-        return None;
+/// How the prices of a run compare with those of a later one that has measured some of them again. A single
+/// one may have moved by what its processes do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PricesAgain {
+    count: usize,
+    /// The median of what they took then over what they take now.
+    median_ratio: f64,
+}
+
+impl PricesAgain {
+    /// Those under these treatments; `None` of too few.
+    pub fn of(then: &Record, now: &Record, treatments: &[String]) -> Option<Self> {
+        let price_ns = |record: &Record, case: &str| {
+            let mut rows = record.results.iter().filter(|row| is_own_price(row, treatments));
+            let estimate = rows.find(|row| row.case == case)?.estimate.as_ref()?;
+            // One of too few repetitions for an interval, as of a run that was interrupted, says little.
+            (estimate.ci95.is_some() && estimate.median > 0.0).then_some(estimate.median)
+        };
+        let ratio = |row: &Row| Some(price_ns(then, &row.case)? / price_ns(now, &row.case)?);
+        let again = now.results.iter().filter(|row| is_own_price(row, treatments));
+        let mut ratios: Vec<f64> = again.filter_map(ratio).collect();
+        let count = ratios.len();
+        let median_ratio = order::median_in_place(&mut ratios).filter(|_| count >= MIN_AGAIN)?;
+        Some(Self { count, median_ratio })
     }
-    let median = order::median_in_place(&mut ratios)?;
-    let near = 1.0 / (1.0 + MOVED_SHARE)..=1.0 + MOVED_SHARE;
-    (!near.contains(&median)).then(|| {
-        format!(
-            "{count} prices that were measured again took {median:.2} times as long then (median)"
-        )
-    })
+
+    /// Why the prices of then are not those of the machine now, if they have moved.
+    pub fn why_moved(self) -> Option<String> {
+        let Self { count, median_ratio } = self;
+        let near = 1.0 / (1.0 + MOVED_SHARE)..=1.0 + MOVED_SHARE;
+        (!near.contains(&median_ratio)).then(|| {
+            format!(
+                "{count} prices that were measured again took {median_ratio:.2} times as long then \
+                 (median)"
+            )
+        })
+    }
 }
 
 /// Whether a row is a time that this run was to measure, and no case that every run has.

@@ -79,8 +79,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "RUN", conflicts_with = "bills")]
     prices: Option<String>,
     /// Time to measure prices that those runs lack, as much for the two comparisons that show what
-    /// functions and cool caches add to them, and for the added costs of each CHANGE, in seconds; 0
-    /// measures none.
+    /// functions and cool caches add to them, and at most twice as much for the added costs of each
+    /// CHANGE, in seconds; 0 measures none.
     #[arg(
         long,
         value_name = "N",

@@ -68,8 +68,14 @@ impl WhatIfContext<'_> {
             wanted.partition(|case| self.has_function_loop(case));
         let raw = ComparedCases { cases: raw, targets: targets.map(through_function) };
         let others = ComparedCases { cases: others, targets: targets.map(Target::clone) };
-        let found = self.costs_of(raw, bill, observer)?;
-        Ok(found.with(self.costs_of(others, bill, observer)?))
+        // What one comparison has stays if the other one fails.
+        let found = |compared| match self.costs_of(compared, bill, observer) {
+            Err(Failure { reason, is_interrupt: false }) => {
+                Ok(MeasuredCosts { records: Vec::new(), refusal: Some(reason) })
+            }
+            found => found,
+        };
+        Ok(found(raw)?.with(found(others)?))
     }
 
     /// Whether a case has a loop with a function around each of its calls: the bill has measured it.
@@ -128,13 +134,11 @@ impl WhatIfContext<'_> {
         bill: &Bill,
         observer: &dyn Observer,
     ) -> Result<MeasuredCosts, Failure> {
-        match self.costs_between(targets, bill, observer) {
-            Err(Failure { reason, is_interrupt: false }) => {
-                observer.status(&format!("no added costs after a walk through memory: {reason}"));
-                Ok(MeasuredCosts::default())
-            }
-            found => found,
+        let found = self.costs_between(targets, bill, observer)?;
+        if let (true, Some(reason)) = (found.records.is_empty(), &found.refusal) {
+            observer.status(&format!("no added costs after a walk through memory: {reason}"));
         }
+        Ok(found)
     }
 
     /// The cases whose added costs price these items: those that price them in the bill, or the most

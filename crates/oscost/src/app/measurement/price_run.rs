@@ -55,9 +55,11 @@ pub(super) fn price_run(
     let mut treatments = vec![at.side.treatments.clone(); rows.len()];
     for side in PairKind::Function.sides(0) {
         let ComparedTarget { target, treatments: of_side } = compared_target(at, side);
-        // Without the reference cases, which are there.
+        // Without the reference cases, which are there: one of them that is a price as well is no reference
+        // through a function.
         let of_pairs = plan::rows(at.catalog, through_functions.clone(), &target).into_iter();
-        rows.extend(of_pairs.filter(|row| row.requested));
+        let of_pairs = of_pairs.filter(|row| row.requested);
+        rows.extend(of_pairs.map(|row| PlannedRow { is_reference: false, ..row }));
         treatments.resize(rows.len(), of_side);
     }
     let planned = PlannedRows { rows, treatments, comparison: None };

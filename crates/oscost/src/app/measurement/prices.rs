@@ -168,7 +168,7 @@ impl<'a> PriceMeasurement<'a> {
         if self.is_over || !has_time {
             return PriceOutcome::NothingToMeasure;
         }
-        let StageCases { cases, later } = self.cases(&self.wanted(program), stage, left);
+        let StageCases { cases, later } = self.cases(&self.wanted(program, left), stage, left);
         if cases.is_empty() {
             return PriceOutcome::NothingToMeasure;
         }
@@ -192,13 +192,13 @@ impl<'a> PriceMeasurement<'a> {
 
     /// The prices of a program that are to be measured: those that no run has, then those that no run of this
     /// bill has.
-    fn wanted(&self, program: PricedProgram<'_>) -> Vec<WantedPrice> {
+    fn wanted(&self, program: PricedProgram<'_>, left: Duration) -> Vec<WantedPrice> {
         let PricedProgram { calls, faults, renews_prices } = program;
         let catalog = self.at.catalog;
         let known = self.runs.price_list(catalog);
         let lacking =
             lacking_prices(calls, faults, &self.runs.current_prices(catalog), &known, catalog);
-        let renewed = match renews_prices {
+        let renewed = match renews_prices && left > OVERHEAD {
             true => {
                 let fresh = self.runs.prices_of(&self.run_ids, catalog);
                 large_prices(calls, faults, &fresh, &known, catalog)
@@ -314,14 +314,22 @@ impl<'a> PriceMeasurement<'a> {
         stage: PriceStage,
     ) -> PriceOutcome {
         let mut found: Vec<String> = Vec::new();
-        let EndedRun { record, interrupted, failure } = EndedRun::of(ended);
+        let EndedRun { record, interrupted, mut failure } = EndedRun::of(ended);
         if let Some(record) = record {
-            let priced = cases.iter().filter(|case| self.has_price(&record, case));
-            found.extend(priced.map(Case::to_string));
+            let mut priced: Vec<&Case> =
+                cases.iter().filter(|case| self.has_price(&record, case)).collect();
             let id = record.id.clone();
-            // If these are stale, so are its prices, and the bill says so.
+            // If these are stale, so are its prices.
             self.runs.add_pairs(&record, self.at.machine, &self.run_ids);
-            self.runs.add(record, self.at.machine, &self.run_ids);
+            let stale = self.runs.add(record, self.at.machine, &self.run_ids);
+            if !stale.is_empty() {
+                // What an earlier run has is charged by that.
+                let count = priced.len();
+                priced.retain(|case| !self.runs.has_measured(case));
+                let why = (priced.len() < count).then(|| stale.join("; "));
+                failure = failure.or(why.map(|text| Failure { text, is_of_session: false }));
+            }
+            found.extend(priced.into_iter().map(Case::to_string));
             self.run_ids.push(id);
         }
         let is_of_session = failure.as_ref().is_some_and(|failure| failure.is_of_session);

@@ -16,8 +16,8 @@ use crate::advice::record_trust::price_doubt;
 use crate::advice::trust::Trust;
 use crate::app::error::UsageError;
 use crate::bill::{
-    Charges, CoolPrices, FunctionPrices, PriceList, is_of_this_revision, is_old, is_void,
-    moved_prices, moved_reference_case, size_axis_of,
+    Charges, CoolPrices, FunctionPrices, PriceList, PricesAgain, is_of_this_revision, is_old,
+    is_void, moved_reference_case, size_axis_of,
 };
 use crate::plan::REFERENCE_CASES;
 
@@ -36,7 +36,7 @@ pub(crate) use pair_kind::{PairKind, PairTreatment};
 pub(crate) use run_state::age;
 
 use outdated::OutdatedRun;
-use pairs::{RefusedPair, pairs_of, refused_pairs};
+use pairs::{RefusedPair, has_raw_calls, pairs_of, refused_pairs};
 use run_state::{is_price, machine_of, stale_reasons, state_reasons};
 use unmeasured::{UnmeasuredRow, pricing_cases};
 
@@ -139,8 +139,8 @@ fn stored_runs(
         }
         if let Some(mut pairs) = pairs.filter(|_| runs.pairs.len() < MAX_PAIR_RUNS) {
             pairs.results.retain(|row| row.target.host == target.host);
-            let is_usable = stale_reasons(&pairs, machine, &target.treatments).is_empty()
-                && !runs.pairs.iter().any(|newer| have_moved(&pairs, newer));
+            runs.pairs.iter().for_each(|newer| leave_out_moved(&mut pairs, newer));
+            let is_usable = stale_reasons(&pairs, machine, &target.treatments).is_empty();
             runs.pairs.extend(Some(pairs).filter(|it| is_usable && !it.results.is_empty()));
         }
         runs.take_older(NewRun { record, unmeasured }, refused, machine);
@@ -290,48 +290,55 @@ impl PriceRuns {
         }
     }
 
-    /// Why a newer run shows that the prices of this one are not those of the machine now, if one does.
+    /// Why newer runs show that the prices of this one are not those of the machine now, if they do: any of
+    /// them by its reference cases, the newest one that has enough of the same prices by these.
     fn moved_since(&self, before: &Record) -> Option<String> {
-        self.current.iter().find_map(|now| self.moved(before, now))
-    }
-
-    /// What took another time in one run than in a newer one: a reference case, or its prices.
-    fn moved(&self, before: &Record, now: &Record) -> Option<String> {
         let treatments = &self.target.treatments;
-        moved_reference_case(before, now, &REFERENCE_CASES, treatments)
-            .or_else(|| moved_prices(before, now, treatments))
+        let moved = |now| moved_reference_case(before, now, &REFERENCE_CASES, treatments);
+        let again = |now| PricesAgain::of(before, now, treatments);
+        self.current.iter().find_map(moved).or_else(|| {
+            let newest = self.current.iter().find_map(again);
+            newest.and_then(PricesAgain::why_moved)
+        })
     }
 
-    /// Adds a run that has just been measured as the first choice. Runs before it in which the
-    /// reference cases, or the prices that it has as well, took another time are outdated by it, but for those of the same bill: their
-    /// prices are of the minutes of its trials.
-    pub(crate) fn add(&mut self, record: Record, machine: &Machine, same_bill: &[String]) {
+    /// Adds a run that has just been measured as the first choice. Runs before it in which the reference
+    /// cases, or the prices that it has as well, took another time are outdated by it, but for those of the
+    /// same bill: their prices are of the minutes of its trials. Returns why it is outdated itself; nothing if
+    /// it is not.
+    pub(crate) fn add(
+        &mut self,
+        record: Record,
+        machine: &Machine,
+        same_bill: &[String],
+    ) -> Vec<String> {
         self.note_doubt(&record);
         let treatments = &self.target.treatments;
         let NewRun { record, unmeasured } = NewRun::of(record, &self.target);
         let before = std::mem::replace(&mut self.unmeasured, unmeasured);
         self.unmeasured.extend(before);
         if record.results.is_empty() {
-            return;
+            return Vec::new();
         }
         let reasons = stale_reasons(&record, machine, treatments);
         if !reasons.is_empty() {
-            self.outdated.insert(0, OutdatedRun { record, reasons });
-            return;
+            self.outdated.insert(0, OutdatedRun { record, reasons: reasons.clone() });
+            return reasons;
         }
+        let earlier = std::mem::replace(&mut self.current, vec![record]);
         let (mut unmoved, mut outdated) = (Vec::new(), Vec::new());
-        for before in std::mem::take(&mut self.current) {
-            let moved = self.moved(&before, &record);
-            match moved.filter(|_| !same_bill.contains(&before.id)) {
+        for before in earlier {
+            match self.moved_since(&before).filter(|_| !same_bill.contains(&before.id)) {
                 Some(reason) => {
                     outdated.push(OutdatedRun { record: before, reasons: vec![reason] });
                 }
                 None => unmoved.push(before),
             }
         }
-        self.current = std::iter::once(record).chain(unmoved).collect();
+        self.current.append(&mut unmoved);
         outdated.append(&mut self.outdated);
         self.outdated = outdated;
+        Vec::new()
     }
 
     /// Adds a run that has just measured pairs as the first choice. Runs before it whose calls through a
@@ -354,7 +361,10 @@ impl PriceRuns {
         self.refused_pairs = refused_pairs(record, host, age(&record.started), is_void);
         self.refused_pairs.extend(before);
         if let Some(pairs) = pairs_of(record, &self.target.treatments, is_void) {
-            self.pairs.retain(|it| same_bill.contains(&it.id) || !have_moved(it, &pairs));
+            for before in self.pairs.iter_mut().filter(|it| !same_bill.contains(&it.id)) {
+                leave_out_moved(before, &pairs);
+            }
+            self.pairs.retain(|it| !it.results.is_empty());
             self.pairs.insert(0, pairs);
         }
         Vec::new()
@@ -387,9 +397,19 @@ impl PriceRuns {
     }
 }
 
-/// Whether calls through a function took another time in one run than in a newer one.
-fn have_moved(before: &Record, now: &Record) -> bool {
-    moved_prices(before, now, &[RawCall::Function.treatment_text()]).is_some()
+/// Leaves the pairs of functions out of a run if calls through one took another time in a newer run of such
+/// pairs. What a change was compared with through a function is none.
+fn leave_out_moved(before: &mut Record, now: &Record) {
+    let [inline, function] = RawCall::ALL.map(|how| [how.treatment_text()]);
+    let has_pairs =
+        |record: &Record| record.results.iter().any(|it| it.target.treatments == inline);
+    if !has_pairs(before) || !has_pairs(now) {
+        return;
+    }
+    let again = PricesAgain::of(before, now, &function);
+    if again.and_then(PricesAgain::why_moved).is_some() {
+        before.results.retain(|row| !has_raw_calls(row));
+    }
 }
 
 /// Whether a run has a figure of a case.

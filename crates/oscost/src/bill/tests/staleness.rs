@@ -34,7 +34,7 @@ fn prices_of_a_run_are_outdated_where_the_median_of_those_that_were_measured_aga
         record(cases.into_iter().zip(ns).map(|(case, ns)| row(case, ns)).collect())
     };
     let then = of([100.0, 200.0, 300.0, 400.0]);
-    let moved = |now: &Record| moved_prices(&then, now, &[]);
+    let moved = |now: &Record| PricesAgain::of(&then, now, &[]).and_then(PricesAgain::why_moved);
     assert_eq!(moved(&of([95.0, 190.0, 200.0, 500.0])), None, "one or two alone");
     let why = "4 prices that were measured again took 1.25 times as long then (median)";
     assert_eq!(moved(&of([80.0, 160.0, 240.0, 900.0])).as_deref(), Some(why));
@@ -43,6 +43,10 @@ fn prices_of_a_run_are_outdated_where_the_median_of_those_that_were_measured_aga
     few.results[3].flags.push("PRIMITIVE".to_owned());
     assert_eq!(moved(&few), None, "two of its own");
     few.results[2].flags.clear();
+    assert!(moved(&few).is_some());
+    few.results[1].estimate.as_mut().unwrap().ci95 = None;
+    assert_eq!(moved(&few), None, "two with an interval");
+    few.results[1].estimate.as_mut().unwrap().ci95 = Some([99.0, 101.0]);
     assert!(moved(&few).is_some());
     few.results[2].target.treatments.push("nice=5".to_owned());
     assert_eq!(moved(&few), None, "of another target");

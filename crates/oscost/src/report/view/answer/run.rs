@@ -29,6 +29,8 @@ pub(in crate::report::view) fn answer(record: &Record) -> Option<Answer> {
         .iter()
         .copied()
         .filter(|row| row.outcome == RowOutcome::Measured && quote(row).is_some())
+        // Prices are also measured through a function: the table has both.
+        .filter(|row| row.target.treatments == requested[0].target.treatments)
         .collect();
     let mut findings: Vec<String> = treatments(record).into_iter().collect();
     findings.extend(figures(&measured, &record.results));

@@ -121,21 +121,24 @@ fn table(rows: &[&Row], unit: FigureUnit) -> Option<Table> {
         Column::choice("class"),
         Column::number("calls", "kernel_entries").in_lines_of(76),
         Column::number("floor", "floor").in_lines_of(80),
+        Column { optional: true, ..Column::text("under") },
     ];
+    // Prices are also measured through a function, beside those without a treatment.
+    let differ = rows.windows(2).any(|two| two[0].target.treatments != two[1].target.treatments);
     // Figures in another unit of the user's are not those that are marked.
     let marked = (unit == FigureUnit::Own).then_some(Unit::NsPerOp);
     let priorities = answer::priority::of_rows(rows);
     let line = |(row, priority): (&&Row, u32)| TableRow {
         mark: marked.and_then(|unit| mark(row, unit)),
         priority,
-        ..TableRow::of(cells(row, unit))
+        ..TableRow::of(cells(row, unit, differ))
     };
     let rows: Vec<TableRow> = rows.iter().zip(priorities).map(line).collect();
     let scale = marked.map(RowScale::Figures);
     (!rows.is_empty()).then(|| Table { columns, rows, scale, ..Table::default() })
 }
 
-fn cells(row: &Row, unit: FigureUnit) -> Vec<Cell> {
+fn cells(row: &Row, unit: FigureUnit, has_treatments: bool) -> Vec<Cell> {
     let (figure, spread, floor) = match counters::in_unit(row, unit) {
         // A floor is a time.
         Some(ShownFigure { figure, spread_pct }) => (figure, spread_pct, None),
@@ -148,6 +151,8 @@ fn cells(row: &Row, unit: FigureUnit) -> Vec<Cell> {
     };
     let spread = spread.map(per_cent);
     let uncertain = if has(row, "CLASS_BORDERLINE") { "?" } else { "" };
+    let listed = row.target.treatments.iter().filter(|_| has_treatments);
+    let treatments: Vec<String> = listed.map(|treatment| plain(treatment)).collect();
     let class = row.class.as_deref().map(|class| format!("{}{uncertain}", plain(class)));
     vec![
         Cell::case(row),
@@ -159,6 +164,7 @@ fn cells(row: &Row, unit: FigureUnit) -> Vec<Cell> {
         Cell::text(class.unwrap_or("-".to_owned())).with_style(class_style(row)),
         Cell::text(entries(row)),
         Cell::text(floor.unwrap_or_default()),
+        Cell::text(treatments.join(" + ")),
     ]
 }
 
