@@ -66,6 +66,15 @@ bill! {
         /// selector alone, or how it was estimated; null without one, and of an item that pays nothing.
         #[serde(default)]
         pub cool_source: Option<String>,
+        /// How many of `times` are calls before which their CPU had been busy for at least 0.5 ms since the
+        /// last one of their form and size, or first there: of the size that has most of these; 0 where the
+        /// counter does not tell.
+        #[serde(default)]
+        pub rare_times: f64,
+        /// Where the cool price of these comes from, which is a part of `cool_amount`; null if they have
+        /// that of all others.
+        #[serde(default)]
+        pub rare_cool_source: Option<String>,
         /// What a function around each call adds, as programs call the kernel: a part of `unit`,
         /// `amount`, `cool_price` and `cool_amount`. Null if it is not known: they are then those of
         /// an inlined loop, or of an op without one.

@@ -21,6 +21,9 @@ bill! {
         /// Cases that would give the largest items a measured cool price, and have no pair yet.
         #[serde(default)]
         pub uncooled: Vec<String>,
+        /// The same after the walk before calls that the program makes rarely, `cool=32M`.
+        #[serde(default)]
+        pub rare_uncooled: Vec<String>,
         /// Cases that would show what a function around each call adds to the largest items, and have
         /// no pair yet.
         #[serde(default)]

@@ -145,10 +145,13 @@ pub(super) fn groups_of(counts: &[&FormCount]) -> Vec<Group> {
 
 fn item_of_form(form: &str, counts: &[&FormCount], prices: &PriceList<'_>) -> BillItem {
     let groups = groups_of(counts);
-    match rule_of(form) {
+    let priced = match rule_of(form) {
         Some(rule) => item(form, rule, &groups, prices),
         None => BillItem { missing: Some(why_none(form)), ..without_price(form, &groups) },
-    }
+    };
+    // Calls of one size come beside those of others: the first of all is rare, and not each size's.
+    let rare = counts.iter().filter_map(|count| count.rare).max().unwrap_or(0);
+    BillItem { rare_times: rare as f64, ..priced }
 }
 
 /// Why no case prices a form.
@@ -280,6 +283,8 @@ fn without_price(name: &str, groups: &[Group]) -> BillItem {
         cool_price: None,
         cool_amount: None,
         cool_source: None,
+        rare_times: 0.0,
+        rare_cool_source: None,
         function_added: None,
         function_source: None,
         in_kernel: None,

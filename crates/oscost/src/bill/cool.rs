@@ -8,7 +8,7 @@
 //! cool end is that of a CPU that has stopped its tick, or has been idle for longer.
 
 use oscost_model::bill::{Amount, BillItem};
-use oscost_model::cool::{SPREAD_WALK_BYTES, treatment_text};
+use oscost_model::cool::{LAST_LEVEL_WALK_BYTES, treatment_text};
 use oscost_model::definition::Catalog;
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::Record;
@@ -18,66 +18,23 @@ use super::additions::{
     rule_of_item,
 };
 use super::charges::{Charges, Group, sum_with_cool};
-use super::fault_items::FEW_PAGES;
 use super::price_list::PriceList;
 use super::ranges::{RangeEnd, end_case, is_at_end};
+use super::rare_calls::rare_share;
 use super::rules::PriceRule;
 use super::switch_items::is_across_cpus;
-use super::walk_pairs::{WalkPair, walk_pairs};
-
-/// The walk is as long as what a process of the program touches, but not shorter than a second-level
-/// cache of 256 KiB ...
-const MIN_WALK_BYTES: f64 = 262_144.0;
-/// ... and not longer than this: few processes use more of their memory between two calls.
-const MAX_WALK_BYTES: f64 = 1_048_576.0;
-/// Where at least this share of the processes begins on another CPU, the walk is the longest, however little
-/// each touches.
-const MOVED_SHARE: f64 = 0.1;
-/// A program that has so much user time between two calls or faults has the spread walk, which takes about as
-/// long.
-const LONG_COMPUTATION_NS: f64 = 50_000.0;
-/// So has it only if each of its processes touches more than this, on average: more than a second-level
-/// cache has.
-const MUCH_MEMORY_BYTES: f64 = FEW_PAGES * 4_096.0;
-
-/// What decides how long the walk is that is like a program.
-pub struct WalkedProgram<'a> {
-    /// What it did.
-    pub calls: &'a ProgramCalls,
-    /// Its minor faults.
-    pub minor_faults: f64,
-    /// The size of a page of its machine.
-    pub page_bytes: u64,
-    /// Its user time in nanoseconds.
-    pub user_ns: f64,
-}
-
-impl WalkedProgram<'_> {
-    /// The bytes of the walk: a power of two.
-    ///
-    /// Each page that a process touches first is a fault. (The largest resident set would be the
-    /// supervisor's where the program's is smaller: it is counted from before execve(2).) What a child finds
-    /// that begins on another CPU is in the caches of its parent's alone, and its own caches hold what ran there
-    /// before: a walk through little memory would leave all of it in the second-level cache.
-    pub fn walk_bytes(&self) -> u64 {
-        let Self { calls, minor_faults, page_bytes, user_ns } = *self;
-        let processes = 1.0 + calls.forks as f64;
-        let touched = minor_faults * page_bytes as f64 / processes;
-        let entries = calls.calls() as f64 + minor_faults;
-        if touched > MUCH_MEMORY_BYTES && user_ns >= LONG_COMPUTATION_NS * entries {
-            return SPREAD_WALK_BYTES;
-        }
-        let moved = calls.events.and_then(|events| events.forks_to_other_cpu).unwrap_or(0);
-        let walked = match moved as f64 >= MOVED_SHARE * processes {
-            true => MAX_WALK_BYTES,
-            false => touched,
-        };
-        1 << walked.clamp(MIN_WALK_BYTES, MAX_WALK_BYTES).log2().round() as u32
-    }
-}
+use super::walk_pairs::{ENTRY_CASE, WalkPair, walk_pairs};
 
 /// What walks add to the prices of some runs.
 pub struct CoolPrices<'a> {
+    /// By the walks before what a program does often.
+    usual: WalkPrices<'a>,
+    /// By those before calls that it makes rarely.
+    rare: WalkPrices<'a>,
+}
+
+/// What walks of about one length add.
+struct WalkPrices<'a> {
     /// The nearest length first.
     walks: Vec<Walk<'a>>,
     ratios: CaseRatios,
@@ -100,8 +57,52 @@ struct CoolAmount {
 }
 
 impl<'a> CoolPrices<'a> {
-    /// The cool prices of these runs beside their prices, by the walks that are nearest to this one.
+    /// The cool prices of these runs beside their prices, by the walks that are nearest to this one, and to
+    /// that before rare calls.
     pub fn new(
+        records: impl IntoIterator<Item = &'a Record> + Clone,
+        catalog: &Catalog,
+        prices: &PriceList<'_>,
+        walk_bytes: u64,
+    ) -> Self {
+        let of = |walk_bytes| WalkPrices::new(records.clone(), catalog, prices, walk_bytes);
+        Self { usual: of(walk_bytes), rare: of(LAST_LEVEL_WALK_BYTES) }
+    }
+
+    /// What a walk adds to an op that does nothing, and to each other one; `None` if that was not
+    /// measured.
+    pub fn added_to_nothing(&self) -> Option<Amount> {
+        let price = self.usual.walks.iter().find_map(|walk| walk.added.price(NOTHING, None));
+        price.map(|price| price.amount)
+    }
+
+    /// The cool amount of the rare calls of an item of a program that did this, and of all others; `None`
+    /// where the calls are not rare, or no pair is like them.
+    fn with_rare_calls(
+        &self,
+        item: &BillItem,
+        usual: &Amount,
+        calls: &ProgramCalls,
+        prices: &PriceList<'_>,
+    ) -> Option<CoolAmount> {
+        let share = rare_share(item);
+        if share <= 0.0 || self.rare.walks.is_empty() {
+            return None;
+        }
+        let CoolAmount { amount: rare, source } = self.rare.amount_of(item, calls, prices)?;
+        // The way into the kernel is as cool as before any call.
+        let mut usual_walks = self.usual.walks.iter();
+        let rare = match usual_walks.find_map(|walk| walk.added.price(ENTRY_CASE, None)) {
+            Some(entry) => rare.plus(&entry.amount.times(item.times)),
+            None => rare,
+        };
+        let amount = usual.times(1.0 - share).plus(&rare.times(share));
+        Some(CoolAmount { amount, source })
+    }
+}
+
+impl<'a> WalkPrices<'a> {
+    fn new(
         records: impl IntoIterator<Item = &'a Record>,
         catalog: &Catalog,
         prices: &PriceList<'_>,
@@ -117,22 +118,17 @@ impl<'a> CoolPrices<'a> {
         let (mut walks, mut ratios): (Vec<Walk<'a>>, CaseRatios) = Default::default();
         for bytes in lengths {
             let of_length = pairs.iter().filter(|pair| pair.walk_bytes == bytes);
-            let of_length: Vec<WalkPair<'a>> = of_length.copied().collect();
-            let rows = of_length.iter().map(|pair| pair.rows);
-            let added = PriceList::added_by_pairs(rows, catalog);
-            for pair in of_length.iter().filter(|pair| !is_at_end(&pair.rows.with.case)) {
+            let of_length: Vec<&WalkPair<'a>> = of_length.collect();
+            let added = PriceList::of_additions(of_length.iter().map(|it| it.addition()), catalog);
+            let is_like_others = |pair: &&&WalkPair<'a>| {
+                !is_at_end(&pair.rows.with.case) && !pair.is_of_entry_alone()
+            };
+            for pair in of_length.iter().filter(is_like_others) {
                 ratios.add(pair.rows.with, prices, &added);
             }
             walks.push(Walk { bytes, added });
         }
         Self { walks, ratios }
-    }
-
-    /// What a walk adds to an op that does nothing, and to each other one; `None` if that was not
-    /// measured.
-    pub fn added_to_nothing(&self) -> Option<Amount> {
-        let price = self.walks.iter().find_map(|walk| walk.added.price(NOTHING, None));
-        price.map(|price| price.amount)
     }
 
     /// The cool amount of an item of a program that did this; `None` without any.
@@ -224,7 +220,7 @@ pub fn charge_cool(
     prices: &PriceList<'_>,
     cool: &CoolPrices<'_>,
 ) {
-    if cool.walks.is_empty() {
+    if cool.usual.walks.is_empty() {
         return;
     }
     for item in charges.items.iter_mut().filter(|item| item.amount.is_some()) {
@@ -232,10 +228,18 @@ pub fn charge_cool(
         let has_no_walk = item.part <= 0.0 || is_across_cpus(&item.name);
         let found = match has_no_walk {
             true => at_range_end(item, calls, prices),
-            false => cool.amount_of(item, calls, prices),
+            false => cool.usual.amount_of(item, calls, prices),
         };
         match found {
             Some(CoolAmount { amount, source }) => {
+                let rare = (!has_no_walk)
+                    .then(|| cool.with_rare_calls(item, &amount, calls, prices))
+                    .flatten();
+                let (amount, rare_source) = match rare {
+                    Some(rare) => (rare.amount, Some(rare.source)),
+                    None => (amount, None),
+                };
+                item.rare_cool_source = rare_source;
                 item.cool_price = (item.times > 0.0).then(|| amount.times(1.0 / item.times));
                 item.cool_amount = Some(amount);
                 item.cool_source = Some(source);

@@ -63,6 +63,7 @@ mod outside_wakes;
 mod pooled_costs;
 mod price_list;
 mod ranges;
+mod rare_calls;
 mod row_pairs;
 mod rules;
 mod side_by_side;
@@ -71,6 +72,7 @@ mod switch_items;
 mod system_time;
 mod tick_wakes;
 mod walk_pairs;
+mod walked_program;
 mod what_if;
 
 pub use added_cost_cases::selectors_to_price;
@@ -78,7 +80,7 @@ pub use alternatives::alternatives;
 pub use cautions::{ProgramFile, cautions, traps_in_watch};
 pub use charges::{Charges, charge};
 pub use clock_reads::clock_reads;
-pub use cool::{CoolPrices, WalkedProgram, cases_to_cool, charge_cool};
+pub use cool::{CoolPrices, cases_to_cool, charge_cool};
 pub use counts::{CombinedCounts, combine};
 pub use fault_items::Faults;
 pub use functions::{FunctionPrices, cases_to_call, charge_functions};
@@ -86,6 +88,7 @@ pub use instructions::instruction_bill;
 pub use judgement::{Judgement, is_known_to_judge, judge};
 pub use lacking::{LackingPrice, lacking_prices, large_prices, size_axis_of, usual_cases};
 pub use price_list::{PriceList, is_of_this_revision};
+pub use rare_calls::{often_parts, rare_parts};
 pub use rules::{PriceRange, PriceRule, Slope, price_rules};
 pub use side_by_side::side_by_side;
 pub use staleness::{PricesAgain, differences, has_drifted, is_old, moved_reference_case};
@@ -93,6 +96,8 @@ pub use system_time::{
     DividedTime, SystemTime, divided_time, half_of_mean, is_divided_by_ticks, measured_system_time,
     system_time,
 };
+pub use walk_pairs::ENTRY_CASE;
+pub use walked_program::WalkedProgram;
 pub use what_if::{
     AddedCosts, Change, Prediction, PriceComparison, added_costs, compare_prices, is_void,
     mean_increase, predict, walk_between_calls,

@@ -45,6 +45,12 @@ pub struct PriceList<'a> {
     are_differences: bool,
 }
 
+/// What is added to the case of a row; `None` if that is not known.
+pub(super) struct RowAddition<'a> {
+    pub(super) row: &'a Row,
+    pub(super) added: Option<Amount>,
+}
+
 impl<'a> PriceList<'a> {
     /// The measured rows without treatments of these runs, the first choice first.
     pub fn new(records: impl IntoIterator<Item = &'a Record>, catalog: &Catalog) -> Self {
@@ -94,16 +100,13 @@ impl<'a> PriceList<'a> {
         Self { are_differences: true, ..Self::new(records, catalog) }
     }
 
-    /// What the second rows of these pairs have more than the first ones, the first choice first.
-    pub(super) fn added_by_pairs(
-        pairs: impl IntoIterator<Item = RowPair<'a>>,
+    /// What is added to the cases of these rows, the first choice first.
+    pub(super) fn of_additions(
+        additions: impl IntoIterator<Item = RowAddition<'a>>,
         catalog: &Catalog,
     ) -> Self {
-        let rows = pairs.into_iter().map(|RowPair { base, with }| {
-            let both = time_of(with).zip(time_of(base));
-            let added = both.map(|(with, base)| with.plus(&base.times(-1.0)));
-            priced_row(with, added, catalog)
-        });
+        let rows =
+            additions.into_iter().map(|RowAddition { row, added }| priced_row(row, added, catalog));
         Self { rows: rows.collect(), others: None, are_differences: true }
     }
 
@@ -336,7 +339,7 @@ fn above(with: &Amount, base: &Amount) -> Amount {
 
 /// The time of an op of a row, with the interval of its long-run figure where that is known; `None`
 /// of a figure that is no time.
-fn time_of(row: &Row) -> Option<Amount> {
+pub(super) fn time_of(row: &Row) -> Option<Amount> {
     let estimate = row.estimate.as_ref()?;
     let ci95 = estimate.between_run_ci95.or(estimate.ci95);
     match row.unit {

@@ -7,7 +7,7 @@ use super::layout::{FORM_BYTES, plus_each, read_u64s};
 /// The buckets of a histogram of times (`BUCKETS`).
 pub const BUCKETS: usize = 24;
 /// The bytes of a `struct sum`.
-pub const SUM_BYTES: usize = (4 + 2 * BUCKETS) * 8;
+pub const SUM_BYTES: usize = OFF_CPU_AT + BUCKETS * 8;
 /// A bucket ends at this time in nanoseconds, and each later one at twice that of the one before it.
 const FIRST_BUCKET_NS: u64 = 64;
 /// `owner` of a `struct slot` that has a form (`READY`).
@@ -24,23 +24,25 @@ pub struct FormSum {
     pub on_cpu_ns: u64,
     /// Nanoseconds off it.
     pub off_cpu_ns: u64,
+    /// Calls that came long after the last one of the form on their CPU, or first (`RARE_NS`).
+    pub rare: u64,
     /// All calls that returned, by their time on a CPU.
     pub on_cpu: [u64; BUCKETS],
     /// Those that were off it, by that time.
     pub off_cpu: [u64; BUCKETS],
 }
 
-/// Where the histograms of a `struct sum` begin.
-const ON_CPU_AT: usize = 4 * 8;
+/// Where the histograms of a `struct sum` begin: behind the time of the last return.
+const ON_CPU_AT: usize = 6 * 8;
 const OFF_CPU_AT: usize = ON_CPU_AT + BUCKETS * 8;
 
 impl FormSum {
     /// That of one CPU.
     pub fn from_bytes(bytes: &[u8]) -> Self {
-        let [untimed, moved, on_cpu_ns, off_cpu_ns] = read_u64s(bytes);
+        let [untimed, moved, on_cpu_ns, off_cpu_ns, rare] = read_u64s(bytes);
         let histogram_at = |at: usize| read_u64s(bytes.get(at..).unwrap_or_default());
         let (on_cpu, off_cpu) = (histogram_at(ON_CPU_AT), histogram_at(OFF_CPU_AT));
-        Self { untimed, moved, on_cpu_ns, off_cpu_ns, on_cpu, off_cpu }
+        Self { untimed, moved, on_cpu_ns, off_cpu_ns, rare, on_cpu, off_cpu }
     }
 
     /// Both together.
@@ -51,6 +53,7 @@ impl FormSum {
             moved: self.moved.saturating_add(other.moved),
             on_cpu_ns: self.on_cpu_ns.saturating_add(other.on_cpu_ns),
             off_cpu_ns: self.off_cpu_ns.saturating_add(other.off_cpu_ns),
+            rare: self.rare.saturating_add(other.rare),
             on_cpu: plus_each(self.on_cpu, other.on_cpu),
             off_cpu: plus_each(self.off_cpu, other.off_cpu),
         }
@@ -134,10 +137,11 @@ mod tests {
         let numbers = (1..).take(SUM_BYTES / 8).flat_map(u64::to_ne_bytes);
         let sum = FormSum::from_bytes(&numbers.collect::<Vec<_>>());
         assert_eq!((sum.untimed, sum.moved, sum.on_cpu_ns, sum.off_cpu_ns), (1, 2, 3, 4));
-        assert_eq!((sum.on_cpu[0], sum.off_cpu[0], sum.off_cpu[BUCKETS - 1]), (5, 29, 52));
-        assert_eq!(sum.calls(), (5..29).sum::<u64>() + 1);
+        assert_eq!((sum.rare, sum.plus(sum).rare), (5, 10));
+        assert_eq!((sum.on_cpu[0], sum.off_cpu[0], sum.off_cpu[BUCKETS - 1]), (7, 31, 54));
+        assert_eq!(sum.calls(), (7..31).sum::<u64>() + 1);
         let last = sum.plus(sum).off_cpu_histogram().pop();
-        assert_eq!(last, Some(TimeBucket { below_ns: None, calls: 104 }));
+        assert_eq!(last, Some(TimeBucket { below_ns: None, calls: 108 }));
         assert!(FormSum::default().on_cpu_histogram().is_empty());
     }
 }

@@ -154,8 +154,8 @@ pub fn program_calls(
     let in_kernel = in_kernel.collect();
     let forms = by_form.into_iter().map(|(key, sum)| {
         let FormKey { form, bytes, descriptors, mappings, messages, depth } = key;
-        let (calls, moved) = (sum.calls(), sum.moved);
-        FormCount { form, bytes, descriptors, mappings, messages, depth, calls, moved }
+        let (calls, moved, rare) = (sum.calls(), sum.moved, Some(sum.rare));
+        FormCount { form, bytes, descriptors, mappings, messages, depth, calls, moved, rare }
     });
     let is_told = state.get(Field::HiddenWakers) == 0;
     let remote_wakes_by_outside = events.remote_wakes_by_outside.filter(|_| is_told);

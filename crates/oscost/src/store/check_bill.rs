@@ -49,6 +49,7 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         ("clock_reads", bill.clock_reads.len(), MAX_CHANGES),
         ("instructions.items", instructions.map_or(0, |it| it.items.len()), MAX_ITEMS),
         ("prices.uncooled", bill.prices.uncooled.len(), MAX_ITEMS),
+        ("prices.rare_uncooled", bill.prices.rare_uncooled.len(), MAX_ITEMS),
         ("prices.inlined", bill.prices.inlined.len(), MAX_ITEMS),
         ("prices.unpaired", bill.prices.unpaired.len(), MAX_ITEMS),
         ("prices.pairs", bill.prices.pairs.len(), MAX_CHANGES),

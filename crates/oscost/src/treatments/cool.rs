@@ -11,7 +11,7 @@ pub(super) fn cool(value: &str) -> Result<AppliedTreatment, String> {
     match parse_walk(value) {
         Some(walk_bytes) => Ok(AppliedTreatment::Cool { walk_bytes }),
         None => Err(format!(
-            "`{}` is not 0, nor 4K to 8M or 16M of memory (suffix K or M: KiB, MiB)",
+            "`{}` is not 0, nor 4K to 8M, 16M or 32M of memory (suffix K or M: KiB, MiB)",
             quote(value)
         )),
     }

@@ -235,9 +235,9 @@ pub const KINDS: &[Kind] = &[
         why: "A loop finds in the caches what its last iteration left there; a program has done \
               something else since its last call. Each op is timed alone. Before it, untimed, come \
               four ops and the walk, which reads each cache line of N bytes once, in random \
-              order (4K to 8M), or one line of each KiB (16M), so that it displaces the \
-              translations of addresses, too: what the op needs of the kernel's code and data is \
-              then further away. Branch predictors remember it. In a comparison the targets without a walk get `cool=0`, \
+              order (4K to 8M; 32M: as a last-level cache), or one line of each KiB (16M), so \
+              that it displaces the translations of addresses, too: what the op needs of the \
+              kernel's code and data is then further away. Branch predictors remember it. In a comparison the targets without a walk get `cool=0`, \
               so that all time ops alone; what the walk adds to `timer/nothing` is the cost of \
               the measurement itself.",
         source: "docs/explanation/METHOD.md, section 2; docs/explanation/BILL.md",

@@ -114,7 +114,7 @@ fn an_invalid_treatment_is_refused_with_a_hint() {
         ("docker", "no such treatment; did you mean seccomp=docker?\n"),
         ("nice=20", "`20` is not an integer from -20 to 19\n  hint: write `nice=N`"),
         ("nice=1.5", "not an integer"),
-        ("cool=1G", "`1G` is not 0, nor 4K to 8M or 16M"),
+        ("cool=1G", "`1G` is not 0, nor 4K to 8M, 16M or 32M"),
         ("cool=1M+cool=0", "already has `cool=1M`"),
         ("call=libc", "`libc` is not a way to make a call\n  hint: write `call=inline|function`"),
         ("ebpf=emtpy", "`emtpy` is not a program; did you mean empty?"),

@@ -6,8 +6,8 @@
 //! 20 % but those that mostly create and delete files. What a walk through memory and a function around
 //! each call add to the largest items is measured first, as each bill says.
 
-use oscost_model::bill::{Bill, BillItem, InstructionItem};
-use oscost_model::cool::treatment_text;
+use oscost_model::bill::{Bill, BillItem, InstructionItem, PriceSources};
+use oscost_model::cool::{LAST_LEVEL_WALK_BYTES, treatment_text};
 use oscost_model::raw_call::RawCall;
 
 use super::programs::BilledProgram;
@@ -160,14 +160,19 @@ pub(super) fn holds(tool: &Tool, programs: &[BilledProgram]) -> anyhow::Result<b
 fn billed_with_pairs(tool: &Tool, program: &BilledProgram) -> anyhow::Result<Bill> {
     tool.prepare(program)?;
     let first = tool.bill(&[], program)?;
-    let (uncooled, inlined) = (&first.prices.uncooled, &first.prices.inlined);
-    let walk = first.walk_bytes.filter(|_| !uncooled.is_empty());
-    if walk.is_none() && inlined.is_empty() {
+    let PriceSources { uncooled, rare_uncooled, inlined, .. } = &first.prices;
+    let usual = first.walk_bytes.filter(|_| !uncooled.is_empty());
+    if usual.is_none() && rare_uncooled.is_empty() && inlined.is_empty() {
         return Ok(first);
     }
-    if let Some(walk_bytes) = walk {
+    if let Some(walk_bytes) = usual {
         let new = treatment_text(walk_bytes);
         compare(tool, program, &["--base", "cool=0", "--new", new.as_str()], uncooled);
+    }
+    if !rare_uncooled.is_empty() {
+        let new = treatment_text(LAST_LEVEL_WALK_BYTES);
+        let words = ["--quick", "--base", "cool=0", "--new", new.as_str()];
+        compare(tool, program, &words, rare_uncooled);
     }
     if !inlined.is_empty() {
         let [base, new] = [RawCall::Inline, RawCall::Function].map(RawCall::treatment_text);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use oscost_model::cool::LAST_LEVEL_WALK_BYTES;
 use oscost_stats::interval::Nominal;
 
 use super::charging::{ChargedProgram, ProgramCharges, page_bytes};
@@ -11,7 +12,7 @@ use crate::app::measurement::prices::{
     PriceMeasurement, PriceOutcome, PriceStage, PricedProgram, WantedPairs,
 };
 use crate::app::results::prices::{PairKind, PriceRuns};
-use crate::bill::{Faults, combine};
+use crate::bill::{Faults, combine, often_parts, rare_parts};
 use crate::hosts::Session;
 use crate::run::ProgramRuns;
 
@@ -74,9 +75,20 @@ pub(super) fn measure_late_prices(
         }
     }
     // What a function adds is in both ends of the range from warm to cool.
-    for kind in [PairKind::Function, PairKind::Walk] {
-        measure_pairs(pricing, session, runs, kind);
+    for change in [PairChange::Function, PairChange::UsualWalk, PairChange::LastLevelWalk] {
+        measure_pairs(pricing, session, runs, change);
     }
+}
+
+/// What pairs are measured for a bill, in this order.
+#[derive(Clone, Copy)]
+enum PairChange {
+    /// A function around each raw call.
+    Function,
+    /// The walk before what the program does often.
+    UsualWalk,
+    /// The one before calls that it makes rarely.
+    LastLevelWalk,
 }
 
 /// Measures what a function or a walk adds to the largest items of a program, as far as no pair of rows
@@ -86,7 +98,7 @@ fn measure_pairs(
     pricing: &mut PriceMeasurement<'_>,
     session: &mut dyn Session,
     runs: &ProgramRuns,
-    kind: PairKind,
+    change: PairChange,
 ) {
     let counted = runs.counted.as_ref().ok().and_then(|counted| combine(counted));
     // Their faults, and shares of their system time, which no choice of pairs depends on.
@@ -97,7 +109,15 @@ fn measure_pairs(
     let program = ChargedProgram { calls: &counted.calls, trials: &trials, page_bytes };
     let wanted = {
         let ProgramCharges { charges, walk_bytes, .. } = program.charge(pricing.runs(), catalog);
-        let cases = pricing.runs().lacking_pairs(kind, &charges.items, walk_bytes, catalog);
+        let items = charges.items;
+        let (kind, walk_bytes, items) = match change {
+            PairChange::Function => (PairKind::Function, 0, items),
+            PairChange::UsualWalk => (PairKind::Walk, walk_bytes, often_parts(&items)),
+            PairChange::LastLevelWalk => {
+                (PairKind::Walk, LAST_LEVEL_WALK_BYTES, rare_parts(&items))
+            }
+        };
+        let cases = pricing.runs().lacking_pairs(kind, &items, walk_bytes, catalog);
         WantedPairs { kind, walk_bytes, cases }
     };
     pricing.measure_pairs(session, wanted);

@@ -243,9 +243,9 @@ impl BillParts<'_> {
             (None, _) => Err("its calls were not counted".to_owned()),
         };
         let prices = price_runs.sources(&charges, &list, measured);
-        let PairSources { uncooled, inlined, unpaired } =
+        let PairSources { uncooled, rare_uncooled, inlined, unpaired } =
             price_runs.pair_sources(&charges.items, walk_bytes, catalog);
-        let prices = PriceSources { uncooled, inlined, unpaired, pairs, ..prices };
+        let prices = PriceSources { uncooled, rare_uncooled, inlined, unpaired, pairs, ..prices };
         drop(list);
         Ok(Reconciliation {
             trials,

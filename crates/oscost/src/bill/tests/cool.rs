@@ -14,6 +14,7 @@ fn alone(case: &str, walk: &str, ns: f64) -> Row {
     let mut row = row(case, ns);
     row.target.treatments = vec![format!("cool={walk}")];
     row.class = Some("light".to_owned());
+    row.calls.as_mut().unwrap().per_op = [("call".to_owned(), 1.0)].into();
     row
 }
 
@@ -197,8 +198,9 @@ fn the_walk_is_as_long_as_what_a_process_touches() {
             ..KernelEvents::default()
         });
         let calls = ProgramCalls { forks, events, ..ProgramCalls::default() };
-        let (minor_faults, page_bytes, user_ns) = (faults, 4_096, 0.0);
-        WalkedProgram { calls: &calls, minor_faults, page_bytes, user_ns }.walk_bytes()
+        let program =
+            WalkedProgram { calls: &calls, minor_faults: faults, page_bytes: 4_096, user_ns: 0.0 };
+        program.walk_bytes()
     };
     assert_eq!([of(0.0, 0, None), of(100.0, 0, None)], [256 << 10, 512 << 10]);
     assert_eq!([of(300.0, 0, None), of(512.0, 1, None)], [MIB, MIB]);
@@ -213,13 +215,97 @@ fn a_program_that_computes_for_long_on_much_memory_has_a_walk_through_more_pages
     let of = |faults: f64, forks: u64, user_ns: f64| {
         let forms = vec![form("getppid", None, 1_000, 0)];
         let calls = ProgramCalls { forks, forms, ..ProgramCalls::default() };
-        let (minor_faults, page_bytes) = (faults, 4_096);
-        WalkedProgram { calls: &calls, minor_faults, page_bytes, user_ns }.walk_bytes()
+        let program =
+            WalkedProgram { calls: &calls, minor_faults: faults, page_bytes: 4_096, user_ns };
+        program.walk_bytes()
     };
     // 50 us of user time before each of 1,000 calls and 9,000 faults of two processes.
     assert_eq!([of(9_000.0, 1, 5e8), of(9_000.0, 1, 4.9e8)], [16 << 20, MIB]);
     // Little memory of each process.
     assert_eq!([of(9_000.0, 9, 1e9), of(2_048.0, 0, 1e9)], [MIB, MIB]);
+}
+
+#[test]
+fn rare_calls_have_the_walk_through_a_last_level_cache() {
+    let mut rows = with_pair("syscall/getppid:via=raw", 100.0, 100.0);
+    rows.extend(with_pair("syscall/getuid:via=raw", 100.0, 100.0));
+    rows.push(alone("syscall/getppid:via=raw", "32M", 2_150.0));
+    rows.extend(with_pair("syscall/lseek", 100.0, 150.0));
+    rows.push(alone("syscall/lseek", "32M", 3_150.0));
+    rows.push(row("syscall/uname", 100.0));
+    let (records, catalog) = ([record(rows)], catalog());
+    let prices = PriceList::new(&records, &catalog);
+    let cool = CoolPrices::new(&records, &catalog, &prices, MIB);
+    // Ten calls each: three rare ones, none, and all.
+    let rare = |name: &str, rare: Option<u64>| FormCount { rare, ..form(name, None, 10, 0) };
+    let forms = vec![rare("lseek file", Some(3)), rare("getuid", None), rare("uname", Some(10))];
+    let calls = calls(forms);
+    let mut found = charge(&calls, Faults::default(), &prices, 10_000.0);
+    charge_cool(&mut found, &calls, &prices, &cool);
+    // The walk through a last-level cache adds 3,000 ns, 2,000 of them to the way into the kernel, to which
+    // the other walk adds 100.
+    assert_eq!(cool_ns(&found, "lseek file"), Some(7.0 * 250.0 + 3.0 * (1_100.0 + 100.0)));
+    assert_eq!(cool_ns(&found, "getuid"), Some(2_000.0));
+    assert_eq!(cool_ns(&found, "uname"), Some(10.0 * (1_100.0 + 100.0)));
+    let rare_source = |name: &str| item(&found, name).rare_cool_source.as_deref();
+    assert_eq!(source(&found, "lseek file"), Some("cool=1M"));
+    assert_eq!([rare_source("lseek file"), rare_source("getuid")], [Some("cool=32M"), None]);
+    assert_eq!(rare_source("uname"), Some("the ratio of another call, 11.00"));
+    // Those without a pair of that walk are to be compared after it.
+    let parts = rare_parts(&found.items);
+    let names: Vec<(&str, f64)> = parts.iter().map(|it| (it.name.as_str(), it.times)).collect();
+    assert_eq!(names, [("uname", 10.0), ("lseek file", 3.0)]);
+    let cases = cases_to_cool(&parts, 32 * MIB, &prices, &catalog, |_| false);
+    assert_eq!(cases, ["syscall/uname"]);
+    let often: Vec<String> = often_parts(&found.items).into_iter().map(|it| it.name).collect();
+    assert_eq!(often, ["getuid", "lseek file"]);
+}
+
+#[test]
+fn of_several_sizes_the_one_with_the_most_rare_calls_counts() {
+    let of_size = |bytes: u64, rare: Option<u64>| FormCount {
+        rare,
+        ..form("read file", Some(bytes), 10, 10 * bytes)
+    };
+    let forms = vec![of_size(64, Some(3)), of_size(4_096, Some(5)), of_size(8_192, None)];
+    let found = charges_of(vec![row("file/read:via=read,size=4096", 1_000.0)], forms);
+    assert_eq!(item(&found, "read file").rare_times, 5.0);
+}
+
+#[test]
+fn rare_calls_that_are_a_small_part_of_a_bill_are_not_worth_a_comparison() {
+    let rows = vec![row("syscall/getppid:via=raw", 100.0), row("syscall/getuid:via=raw", 100.0)];
+    let of = |often: u64| {
+        let rare = FormCount { rare: Some(1), ..form("getppid", None, 1, 0) };
+        let found = charges_of(rows.clone(), vec![rare, form("getuid", None, often, 0)]);
+        rare_parts(&found.items).len()
+    };
+    assert_eq!([of(98), of(110)], [1, 0]);
+}
+
+#[test]
+fn what_a_last_level_walk_adds_is_not_known_without_what_it_adds_to_the_way_into_the_kernel() {
+    let mut rows = with_pair("syscall/lseek", 100.0, 150.0);
+    rows.push(alone("syscall/lseek", "32M", 3_150.0));
+    let rare = || vec![FormCount { rare: Some(10), ..form("lseek file", None, 10, 0) }];
+    assert_eq!(cool_ns(&charges_of(rows.clone(), rare()), "lseek file"), Some(2_500.0));
+    // Of another run it would be of another state of the machine.
+    let entry = pair("syscall/getppid:via=raw", 100.0, 100.0);
+    let mut other = vec![row("syscall/getppid:via=raw", 100.0)];
+    other.extend(entry);
+    other.push(alone("syscall/getppid:via=raw", "32M", 2_150.0));
+    let apart = [record(rows), record(other)];
+    let found = charges_by(&apart, rare(), Faults::default(), MIB);
+    assert_eq!(cool_ns(&found, "lseek file"), Some(2_500.0));
+}
+
+#[test]
+fn without_a_pair_of_its_walk_a_rare_call_has_the_usual_one() {
+    let rows = with_pair("syscall/getppid:via=raw", 100.0, 100.0);
+    let rare = FormCount { rare: Some(10), ..form("getppid", None, 10, 0) };
+    let found = charges_of(rows, vec![rare]);
+    assert_eq!(cool_ns(&found, "getppid"), Some(2_000.0));
+    assert_eq!(item(&found, "getppid").rare_cool_source, None);
 }
 
 #[test]

@@ -214,7 +214,7 @@ int count_return(__u64 *ctx)
 			sum->moved += moved;
 	}
 	if (sum)
-		add_call(sum, now - a->entered_ns - a->waited_ns, a->waited_ns);
+		add_call(sum, a, now);
 	else
 		count(&the_state.lost);
 	return 0;
@@ -354,6 +354,10 @@ int count_switch(__u64 *ctx)
 		idle = the_idle();
 		if (idle)
 			idle->since_ns = bpf_ktime_get_ns();
+	} else if (is_idle_task(previous)) {
+		idle = the_idle();
+		if (idle && idle->since_ns)
+			idle->total_ns += bpf_ktime_get_ns() - idle->since_ns;
 	}
 	return 0;
 }

@@ -154,9 +154,18 @@ union form_words { struct form form; __u64 words[4]; };
 #define IN_CALL 1ull            // The first one of an activity: in_call alone.
 #define PLAIN_CLASS (1ull << 56)        // The second one: class.plain alone.
 
+// A call is rare if its CPU has been busy for so long since the last one of its form has returned there:
+// what it needs has left the caches.
+#define RARE_NS 500000
+
 // Calls that returned are counted by the histogram on_cpu alone; off_cpu counts those that were
 // switched off a CPU.
-struct sum { __u64 untimed, moved, on_cpu_ns, off_cpu_ns, on_cpu[BUCKETS], off_cpu[BUCKETS]; };
+struct sum {
+	__u64 untimed, moved, on_cpu_ns, off_cpu_ns;
+	__u64 rare;             // Calls that were rare, and the first one,
+	__u64 returned_ns;      // and when the last one returned, in busy time of the CPU.
+	__u64 on_cpu[BUCKETS], off_cpu[BUCKETS];
+};
 
 enum owner { FREE, TAKEN, READY };
 
@@ -272,6 +281,11 @@ struct auxiliary_entry { unsigned long type, value; };
 // last one stays 0.
 struct path_buffer { __u64 words[PATH_BYTES / 8 + 1]; };
 
+struct idle {
+	__u64 since_ns;         // When a CPU switched to its idle task; 0 if not seen.
+	__u64 total_ns;         // For how long it has been idle before.
+};
+
 #define OF_ONE(name, kind, value_type) \
 	struct { \
 		__uint(type, kind); \
@@ -287,6 +301,7 @@ struct class classes[CALLS] SEC(".data.classes");       // By the number of a ca
 OF_ONE(no_sum, BPF_MAP_TYPE_ARRAY, sum);        // Never written to: a sum is too large for a stack.
 OF_ONE(events, BPF_MAP_TYPE_PERCPU_ARRAY, events);
 OF_ONE(running, BPF_MAP_TYPE_PERCPU_ARRAY, running);
+OF_ONE(idles, BPF_MAP_TYPE_PERCPU_ARRAY, idle);
 OF_ONE(path_buffers, BPF_MAP_TYPE_PERCPU_ARRAY, path_buffer);
 
 struct {
@@ -322,6 +337,13 @@ static __always_inline struct events *the_events(void)
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&events, &zero);
+}
+
+static __always_inline struct idle *the_idle(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&idles, &zero);
 }
 
 static __always_inline struct class *class_of(__u32 call)

@@ -97,8 +97,16 @@ static __noinline int count_untimed(struct activity *a)
 // writes these words and `moved`, and never twice on a CPU at once. An interrupt makes no call; the kernel runs
 // the programs of these tracepoints with preemption off; and one that would not, does not begin a
 // program on a CPU where another task is in it (since Linux 6.2).
-static __always_inline void add_call(struct sum *sum, __u64 on_cpu_ns, __u64 off_cpu_ns)
+static __always_inline void add_call(struct sum *sum, struct activity *a, __u64 now)
 {
+	__u64 off_cpu_ns = a->waited_ns, on_cpu_ns = now - a->entered_ns - off_cpu_ns;
+	struct idle *idle = the_idle();
+	__u64 idle_ns = idle ? idle->total_ns : 0;
+
+	// Below zero if the CPU was idle during the call, or another task has returned from one meanwhile.
+	if ((__s64)(a->entered_ns - idle_ns - sum->returned_ns) >= RARE_NS)
+		sum->rare++;
+	sum->returned_ns = now - idle_ns;
 	sum->on_cpu_ns += on_cpu_ns;
 	sum->on_cpu[bucket_of(on_cpu_ns)]++;
 	if (off_cpu_ns) {

@@ -8,13 +8,9 @@
 #define SHORT_IDLE_NS 150000    // The ends of the classes of struct wakes_of_idle.
 #define MEDIUM_IDLE_NS 600000
 
-struct idle { __u64 since_ns; };        // When a CPU switched to its idle task; 0 if not seen.
-
 // By a counted task, of one outside that has yet to run: on which CPU that was, and what the call was
 // about.
 struct woken_outside { __u32 on, by; };
-
-OF_ONE(idles, BPF_MAP_TYPE_PERCPU_ARRAY, idle);
 
 struct {                        // By the id of the task. Memory is there before: no switch waits for it.
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -22,13 +18,6 @@ struct {                        // By the id of the task. Memory is there before
 	__type(key, __u32);
 	__type(value, struct woken_outside);
 } woken_outside SEC(".maps");
-
-static __always_inline struct idle *the_idle(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&idles, &zero);
-}
 
 // A switch is a voluntary one if the kernel has counted it as such: it does so before.
 static __noinline int leave_cpu(struct task *t, struct task_struct *task, struct task_struct *next)

@@ -65,6 +65,7 @@ pub(super) fn program_calls() -> ProgramCalls {
         depth: None,
         calls,
         moved: calls * bytes.unwrap_or(0),
+        rare: None,
     };
     ProgramCalls {
         by: "fake".to_owned(),

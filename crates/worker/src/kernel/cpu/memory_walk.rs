@@ -1,7 +1,7 @@
 //! A walk through memory: it leaves the caches as a program does that reads so much between two
 //! calls.
 
-use oscost_model::cool::is_spread;
+use oscost_model::cool::WalkKind;
 use oscost_model::seed::Seed;
 
 use crate::kernel::Errno;
@@ -16,10 +16,11 @@ const LINE_BYTES: usize = 64;
 const PAGE_BYTES: usize = 4_096;
 /// The piece of a spread walk of which one line is read.
 const SPREAD_STRIDE_BYTES: usize = 1_024;
-/// The chains of reads of a spread walk, which do not wait for each other. In one chain its reads take up
-/// to 3 ms where other guests use the last level of cache, and these then empty it of what the op needs. In
-/// eight they take some 70 us, as long as a program computes between two calls.
-const SPREAD_CHAINS: usize = 8;
+/// The chains of reads of a long walk, which do not wait for each other. In one chain those of a spread walk
+/// take up to 3 ms where other guests use the last level of cache, and these then empty it of what the op
+/// needs. In eight they take some 70 us, as long as a program computes between two calls; and those of a
+/// walk through each line of 32 MiB take some 4 ms.
+const LONG_WALK_CHAINS: usize = 8;
 
 /// The lines of memory that a walk reads: one in each piece of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +34,10 @@ struct WalkLines {
 impl WalkLines {
     /// Those of a walk through so many bytes.
     fn of(bytes: usize) -> Self {
-        let stride_bytes = if is_spread(bytes as u64) { SPREAD_STRIDE_BYTES } else { LINE_BYTES };
+        let stride_bytes = match WalkKind::of(bytes as u64) {
+            WalkKind::Spread => SPREAD_STRIDE_BYTES,
+            WalkKind::Whole | WalkKind::LastLevel => LINE_BYTES,
+        };
         Self { count: bytes / stride_bytes, stride_bytes }
     }
 
@@ -73,7 +77,10 @@ impl MemoryWalk {
     /// would take too long. `seed` determines the order, and where in its piece each line lies.
     pub fn new(bytes: usize, seed: u64) -> Result<Self, Errno> {
         let lines = WalkLines::of(bytes);
-        let chains = if is_spread(bytes as u64) { SPREAD_CHAINS } else { 1 };
+        let chains = match WalkKind::of(bytes as u64) {
+            WalkKind::Whole => 1,
+            WalkKind::Spread | WalkKind::LastLevel => LONG_WALK_CHAINS,
+        };
         let mut seed = Seed::new(seed);
         let mut order = lines.numbers(&mut seed);
         if order.is_empty() {
@@ -100,7 +107,7 @@ impl MemoryWalk {
     /// Reads a word of each line, once.
     pub fn walk(&self) {
         let Some(memory) = &self.memory else { return };
-        match <[u64; SPREAD_CHAINS]>::try_from(self.starts.as_slice()) {
+        match <[u64; LONG_WALK_CHAINS]>::try_from(self.starts.as_slice()) {
             Ok(starts) => follow(memory, starts, self.lines).into_iter().for_each(consume),
             Err(_) => {
                 for &start in &self.starts {
@@ -188,6 +195,24 @@ mod tests {
         // 1,024 expected, sd 31.
         assert!(reads_at.iter().all(|reads| (860..1_190).contains(reads)), "{reads_at:?}");
         walk.walk();
+    }
+
+    #[test]
+    fn a_walk_through_a_last_level_cache_reads_each_line_in_eight_chains() {
+        const LINES: usize = 524_288;
+        let walk = MemoryWalk::new(32 << 20, 7).unwrap();
+        let memory = walk.memory.as_ref().unwrap();
+        assert_eq!((memory.bytes(), walk.starts.len(), walk.lines), (32 << 20, 8, LINES / 8));
+        let mut is_read = vec![false; LINES];
+        for &start in &walk.starts {
+            let mut line = start;
+            for _ in 0..walk.lines {
+                line = next(memory, line);
+                assert!(!std::mem::replace(&mut is_read[line as usize], true), "{line} twice");
+            }
+            assert_eq!(line, start);
+        }
+        assert!(is_read.iter().all(|&it| it));
     }
 
     #[test]

@@ -304,7 +304,17 @@ impl FormCounter {
             .into_iter()
             .map(|(key, CallSum { calls, moved })| {
                 let FormKey { form, bytes, descriptors, mappings, messages, depth } = key;
-                FormCount { form, bytes, descriptors, mappings, messages, depth, calls, moved }
+                FormCount {
+                    form,
+                    bytes,
+                    descriptors,
+                    mappings,
+                    messages,
+                    depth,
+                    calls,
+                    moved,
+                    rare: None,
+                }
             })
             .collect();
         forms.sort_by(|one, other| {

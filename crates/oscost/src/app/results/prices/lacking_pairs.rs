@@ -2,6 +2,7 @@
 
 use oscost_model::bill::{BillItem, UnpairedCase};
 use oscost_model::case::Case;
+use oscost_model::cool::LAST_LEVEL_WALK_BYTES;
 use oscost_model::definition::Catalog;
 use oscost_model::record::{Record, RowOutcome};
 
@@ -9,13 +10,15 @@ use super::PriceRuns;
 use super::pair_kind::PairKind;
 use super::pairs::RefusedPair;
 use super::unmeasured::pricing_cases;
-use crate::bill::{PriceList, cases_to_call, cases_to_cool};
+use crate::bill::{ENTRY_CASE, PriceList, cases_to_call, cases_to_cool, often_parts, rare_parts};
 
 /// What pairs the largest items of a bill lack.
 #[derive(Default)]
 pub(crate) struct PairSources {
     /// Selectors of cases that have no pair yet for what a walk adds.
     pub(crate) uncooled: Vec<String>,
+    /// The same for what the walk before calls adds that the program makes rarely.
+    pub(crate) rare_uncooled: Vec<String>,
     /// Selectors of cases that have no pair yet for what a function adds.
     pub(crate) inlined: Vec<String>,
     /// Cases whose pair was tried in vain.
@@ -23,7 +26,8 @@ pub(crate) struct PairSources {
 }
 
 impl PriceRuns {
-    /// What pairs these items lack after a walk of so many bytes. Under treatments no pair is measured.
+    /// What pairs these items lack, after a walk of so many bytes before what the program does often.
+    /// Under treatments no pair is measured.
     pub(crate) fn pair_sources(
         &self,
         items: &[BillItem],
@@ -33,16 +37,23 @@ impl PriceRuns {
         if self.are_under_treatments() {
             return PairSources::default();
         }
-        let lacking = |kind| self.lacking(kind, items, walk_bytes, catalog);
-        let kinds = [PairKind::Function, PairKind::Walk];
-        PairSources {
-            uncooled: lacking(PairKind::Walk),
-            inlined: lacking(PairKind::Function),
-            unpaired: kinds
-                .into_iter()
-                .flat_map(|kind| self.unpaired(kind, items, walk_bytes, catalog))
-                .collect(),
+        let mut found = PairSources {
+            inlined: self.lacking(PairKind::Function, items, 0, catalog),
+            unpaired: self.unpaired(PairKind::Function, items, 0, catalog),
+            ..PairSources::default()
+        };
+        for (walk_bytes, parts, uncooled) in [
+            (walk_bytes, often_parts(items), &mut found.uncooled),
+            (LAST_LEVEL_WALK_BYTES, rare_parts(items), &mut found.rare_uncooled),
+        ] {
+            *uncooled = self.lacking(PairKind::Walk, &parts, walk_bytes, catalog);
+            if walk_bytes == LAST_LEVEL_WALK_BYTES && !uncooled.is_empty() {
+                uncooled.retain(|selector| selector != ENTRY_CASE);
+                uncooled.insert(0, ENTRY_CASE.to_owned());
+            }
+            found.unpaired.extend(self.unpaired(PairKind::Walk, &parts, walk_bytes, catalog));
         }
+        found
     }
 
     /// The cases that would give the largest of these items what a pair adds, and have no pair yet, those
@@ -64,6 +75,12 @@ impl PriceRuns {
                     found.push(case);
                 }
             }
+        }
+        // What a walk through a last-level cache adds is known beside what it adds to that alone.
+        if walk_bytes == LAST_LEVEL_WALK_BYTES && !found.is_empty() {
+            let entry = pricing_cases(ENTRY_CASE, None, catalog);
+            found.retain(|case| !entry.contains(case));
+            found.splice(0..0, entry);
         }
         found
     }

@@ -50,6 +50,7 @@ impl PriceRuns {
             doubtful,
             missing: charges.missing.clone(),
             uncooled: Vec::new(),
+            rare_uncooled: Vec::new(),
             inlined: Vec::new(),
             unpaired: Vec::new(),
             measured,

@@ -1,7 +1,7 @@
 //! The prices of a bill with cool caches: where they come from.
 
 use oscost_model::bill::{Bill, BillItem};
-use oscost_model::cool::{COOL, is_spread, treatment_text};
+use oscost_model::cool::{COOL, LAST_LEVEL_WALK_BYTES, WalkKind, treatment_text};
 use oscost_model::unit::Unit;
 
 use super::families::is_small;
@@ -54,7 +54,21 @@ pub(super) fn sources(bill: &Bill) -> Vec<String> {
         let include = if count == 1 { "includes" } else { "include" };
         format!("{} {include} what {what}", plural(count, "cool price"))
     });
-    [by_walk].into_iter().chain(ends).collect()
+    [by_walk].into_iter().chain(ends).chain(rare_calls(bill)).collect()
+}
+
+/// How many calls have the cool price of rare ones; `None` without any.
+fn rare_calls(bill: &Bill) -> Option<String> {
+    let with_own = priced(bill).filter(|it| it.rare_cool_source.is_some());
+    let calls: f64 = with_own.map(|it| it.rare_times).sum();
+    (calls > 0.0).then(|| {
+        format!(
+            "{} came after their CPU had been busy for at least 0.5 ms since the last one of their \
+             kind, or first: their cool prices are those after a walk through {}B",
+            plural(calls.round() as u64, "call"),
+            binary(LAST_LEVEL_WALK_BYTES)
+        )
+    })
 }
 
 /// What is doubtful about them, and what would measure those that are lacking.
@@ -72,7 +86,8 @@ pub(super) fn doubts(bill: &Bill) -> Vec<String> {
         lines.extend(below_warm(bill));
         lines.extend(own_part(bill));
     }
-    lines.extend(lacking_rows(bill, walk_bytes));
+    lines.extend(lacking_rows(bill, &bill.prices.uncooled, walk_bytes));
+    lines.extend(lacking_rows(bill, &bill.prices.rare_uncooled, LAST_LEVEL_WALK_BYTES));
     lines
 }
 
@@ -81,16 +96,21 @@ fn priced(bill: &Bill) -> impl Iterator<Item = &BillItem> {
     bill.items.iter().filter(|it| it.amount.is_some())
 }
 
-/// The command that measures rows after a walk; `None` if none are lacking.
-fn lacking_rows(bill: &Bill, walk_bytes: u64) -> Option<String> {
-    let uncooled = &bill.prices.uncooled;
+/// The command that measures the rows of these cases after a walk; `None` without any.
+fn lacking_rows(bill: &Bill, uncooled: &[String], walk_bytes: u64) -> Option<String> {
     if uncooled.is_empty() {
         return None;
     }
     let cases: Vec<String> =
         uncooled.iter().take(MAX_NAMED_CASES).map(|case| plain(case)).collect();
-    let lines = if is_spread(walk_bytes) { ", one line in each KiB" } else { "" };
+    let lines = match WalkKind::of(walk_bytes) {
+        WalkKind::Spread => ", one line in each KiB",
+        WalkKind::Whole | WalkKind::LastLevel => "",
+    };
     let prices = match bill.charged_cool.is_some() {
+        true if walk_bytes == LAST_LEVEL_WALK_BYTES => {
+            "some cool prices of calls that are made rarely are estimates"
+        }
         true => "some cool prices are estimates, or of another walk",
         false => "prices are those of warm caches",
     };

@@ -367,6 +367,25 @@ const COLUMNS: &[Column] = &[
     },
     Column {
         heading: heading(
+            "rare_times",
+            Float,
+            "how many are calls before which their CPU had been busy for at least 0.5 ms since the \
+             last one of their form, or first there",
+            Some("the line is of a total"),
+        ),
+        read: |line| line.item.map(|item| item.rare_times).into(),
+    },
+    Column {
+        heading: heading(
+            "rare_cool_source",
+            Text,
+            "the treatment of the rows of the cool price of these, or how it was estimated",
+            Some("they have that of all others, or the line is of a total"),
+        ),
+        read: |line| line.item.and_then(|item| item.rare_cool_source.as_ref()).into(),
+    },
+    Column {
+        heading: heading(
             "function_added_ns",
             Float,
             "what a function around each call adds to all, a part of the amounts, in nanoseconds",

@@ -354,6 +354,7 @@ fn the_cool_end_of_a_bill_has_columns() {
     let item = &mut bill.items[0];
     (item.cool_price, item.cool_amount) = (amount(3e3), amount(3e6));
     item.cool_source = Some("cool=1M".to_owned());
+    (item.rare_times, item.rare_cool_source) = (3.0, Some("cool=32M".to_owned()));
     item.function_added = amount(1e6);
     item.function_source = Some("call=function".to_owned());
     let sheet = BillSheet::of(&bill);
@@ -365,6 +366,8 @@ fn the_cool_end_of_a_bill_has_columns() {
     assert_eq!(cell(0, "cool_price_ns"), Value::Float(3e3));
     assert_eq!(cell(0, "cool_amount_ci95_high_ns"), Value::Float(6e6));
     assert_eq!(cell(0, "cool_source"), "cool=1M".into());
+    assert_eq!(cell(0, "rare_times"), Value::Float(3.0));
+    assert_eq!(cell(0, "rare_cool_source"), "cool=32M".into());
     assert_eq!(cell(0, "function_added_ns"), Value::Float(1e6));
     assert_eq!(cell(0, "function_source"), "call=function".into());
     assert_eq!(cell(1, "function_added_ns"), Value::Unknown);

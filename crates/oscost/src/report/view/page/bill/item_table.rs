@@ -87,10 +87,14 @@ fn row(
     let ends = item.amount.as_ref().and_then(|amount| amount.ci95);
     let cool_ns = item.cool_amount.as_ref().map(|amount| amount.ns);
     let cool_source = item.cool_source.as_ref().map(|source| format!("cool amount: {source}"));
+    let rare_source = item
+        .rare_cool_source
+        .as_ref()
+        .map(|source| format!("of {} rare calls: {source}", occurrences(item.rare_times)));
     let function = item.function_source.as_ref();
     let function = function.map(|source| format!("a function around each call: {source}"));
     let remarks = item.missing.iter().chain(&item.doubt).chain(&item.below_zero).chain(&function);
-    let remarks = remarks.chain(&cool_source).chain(of_times);
+    let remarks = remarks.chain(&cool_source).chain(&rare_source).chain(of_times);
     let remarks: Vec<String> = remarks.map(|text| plain(text)).collect();
     let mut cells = vec![
         Cell::text(plain(&item.name)),
