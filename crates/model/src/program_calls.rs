@@ -31,7 +31,7 @@ pub struct FormCount {
     /// class is given.
     pub moved: u64,
     /// Those of these calls before which their CPU had been busy for at least 0.5 ms since the last one of
-    /// them returned there, and the first one there; null where the counter does not tell.
+    /// their name and kind of descriptor returned there, and the first one there; null where the counter does not tell.
     #[serde(default)]
     pub rare: Option<u64>,
 }

@@ -67,8 +67,7 @@ bill! {
         #[serde(default)]
         pub cool_source: Option<String>,
         /// How many of `times` are calls before which their CPU had been busy for at least 0.5 ms since the
-        /// last one of their form and size, or first there: of the size that has most of these; 0 where the
-        /// counter does not tell.
+        /// last one of their name and kind of descriptor, or first there; 0 where the counter does not tell.
         #[serde(default)]
         pub rare_times: f64,
         /// Where the cool price of these comes from, which is a part of `cool_amount`; null if they have

@@ -149,8 +149,7 @@ fn item_of_form(form: &str, counts: &[&FormCount], prices: &PriceList<'_>) -> Bi
         Some(rule) => item(form, rule, &groups, prices),
         None => BillItem { missing: Some(why_none(form)), ..without_price(form, &groups) },
     };
-    // Calls of one size come beside those of others: the first of all is rare, and not each size's.
-    let rare = counts.iter().filter_map(|count| count.rare).max().unwrap_or(0);
+    let rare = counts.iter().filter_map(|count| count.rare).fold(0, u64::saturating_add);
     BillItem { rare_times: rare as f64, ..priced }
 }
 

@@ -8,7 +8,7 @@
 //! cool end is that of a CPU that has stopped its tick, or has been idle for longer.
 
 use oscost_model::bill::{Amount, BillItem};
-use oscost_model::cool::{LAST_LEVEL_WALK_BYTES, treatment_text};
+use oscost_model::cool::{COOL, LAST_LEVEL_WALK_BYTES, treatment_text};
 use oscost_model::definition::Catalog;
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::Record;
@@ -50,6 +50,12 @@ struct Walk<'a> {
 /// What stands in a source between a walk and the case before whose ops it was.
 const AND: &str = " and ";
 
+/// Whether a source is the case at the cool end of a range alone: its selector has a slash, and no treatment
+/// has.
+fn is_end_alone(source: &str) -> bool {
+    source.contains('/') && !source.starts_with(COOL)
+}
+
 /// A cool amount, and where it comes from.
 struct CoolAmount {
     amount: Amount,
@@ -81,7 +87,7 @@ impl<'a> CoolPrices<'a> {
     fn with_rare_calls(
         &self,
         item: &BillItem,
-        usual: &Amount,
+        usual: &CoolAmount,
         calls: &ProgramCalls,
         prices: &PriceList<'_>,
     ) -> Option<CoolAmount> {
@@ -90,13 +96,22 @@ impl<'a> CoolPrices<'a> {
             return None;
         }
         let CoolAmount { amount: rare, source } = self.rare.amount_of(item, calls, prices)?;
+        // What a range adds is no walk's, and is not multiplied by a ratio of others.
+        let is_by_walk = source.starts_with(COOL);
+        if !is_by_walk && [&source, &usual.source].into_iter().any(|it| is_end_alone(it)) {
+            return None;
+        }
         // The way into the kernel is as cool as before any call.
         let mut usual_walks = self.usual.walks.iter();
         let rare = match usual_walks.find_map(|walk| walk.added.price(ENTRY_CASE, None)) {
             Some(entry) => rare.plus(&entry.amount.times(item.times)),
             None => rare,
         };
-        let amount = usual.times(1.0 - share).plus(&rare.times(share));
+        // A rare call is no warmer than others: below them, the pair shows its errors alone.
+        if rare.ns < usual.amount.ns {
+            return None;
+        }
+        let amount = usual.amount.times(1.0 - share).plus(&rare.times(share));
         Some(CoolAmount { amount, source })
     }
 }
@@ -231,10 +246,11 @@ pub fn charge_cool(
             false => cool.usual.amount_of(item, calls, prices),
         };
         match found {
-            Some(CoolAmount { amount, source }) => {
+            Some(usual) => {
                 let rare = (!has_no_walk)
-                    .then(|| cool.with_rare_calls(item, &amount, calls, prices))
+                    .then(|| cool.with_rare_calls(item, &usual, calls, prices))
                     .flatten();
+                let CoolAmount { amount, source } = usual;
                 let (amount, rare_source) = match rare {
                     Some(rare) => (rare.amount, Some(rare.source)),
                     None => (amount, None),

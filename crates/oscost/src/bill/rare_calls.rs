@@ -1,6 +1,6 @@
 //! Calls that a program makes rarely, and those that it makes often.
 //!
-//! Where a CPU was busy for at least 0.5 ms since the last call of a form, the next one finds what it needs in
+//! Where a CPU was busy for at least 0.5 ms since the last call of a kind, the next one finds what it needs in
 //! memory alone: calls of a web server at some 1 ms, and of a compiler at 6, took as long as after a walk through
 //! 16 to 64 MiB (perf(1) samples of the whole system), where other guests share a CPU's caches. Calls at 1 ms of a
 //! program that waits for most of that time (tar(1) for its filter) took as long as after one through 1 MiB.

@@ -44,6 +44,7 @@ fn per_second(bill: &Bill, watched: &Watched) -> Result<Bill, String> {
     scaled.charged_cool.iter_mut().chain(&mut scaled.difference_cool).for_each(scale);
     for item in &mut scaled.items {
         item.times /= seconds;
+        item.rare_times /= seconds;
         let amounts = item.amount.iter_mut().chain(&mut item.cool_amount);
         amounts.chain(&mut item.function_added).for_each(scale);
     }

@@ -17,7 +17,7 @@ pub(super) struct WalkPair<'a> {
     /// That size.
     pub(super) walk_bytes: u64,
     /// What is no part of what the walk adds: nothing, but for the walk through a last-level cache. A program
-    /// makes few calls of one kind, but calls: the way into the kernel is warmer than that.
+    /// makes other calls between two rare ones of a kind: the way into the kernel stays warmer than that.
     pub(super) not_added: Option<Amount>,
 }
 
@@ -77,8 +77,8 @@ fn pairs_of<'a>(record: &'a Record) -> Vec<WalkPair<'a>> {
     let pair = |&rows: &RowPair<'a>| {
         let walk_bytes = walk_of(&rows.with.target.treatments)?;
         let not_added = match last_level(&rows) {
-            // Without it too much would be added.
-            true => Some(added_to_entry.as_ref()?.times(entries_per_op(rows)?)),
+            // The walk comes before the op: only the first of its calls finds the way into the kernel cool.
+            true => Some(added_to_entry.as_ref()?.times(entries_per_op(rows)?.min(1.0))),
             false => None,
         };
         Some(WalkPair { rows, walk_bytes, not_added })

@@ -24,7 +24,8 @@ pub struct FormSum {
     pub on_cpu_ns: u64,
     /// Nanoseconds off it.
     pub off_cpu_ns: u64,
-    /// Calls that came long after the last one of the form on their CPU, or first (`RARE_NS`).
+    /// Calls before which their CPU had been busy for long since the last one of their number and kind
+    /// (`RARE_NS`), and first ones.
     pub rare: u64,
     /// All calls that returned, by their time on a CPU.
     pub on_cpu: [u64; BUCKETS],
@@ -32,8 +33,8 @@ pub struct FormSum {
     pub off_cpu: [u64; BUCKETS],
 }
 
-/// Where the histograms of a `struct sum` begin: behind the time of the last return.
-const ON_CPU_AT: usize = 6 * 8;
+/// Where the histograms of a `struct sum` begin.
+const ON_CPU_AT: usize = 5 * 8;
 const OFF_CPU_AT: usize = ON_CPU_AT + BUCKETS * 8;
 
 impl FormSum {
@@ -138,10 +139,10 @@ mod tests {
         let sum = FormSum::from_bytes(&numbers.collect::<Vec<_>>());
         assert_eq!((sum.untimed, sum.moved, sum.on_cpu_ns, sum.off_cpu_ns), (1, 2, 3, 4));
         assert_eq!((sum.rare, sum.plus(sum).rare), (5, 10));
-        assert_eq!((sum.on_cpu[0], sum.off_cpu[0], sum.off_cpu[BUCKETS - 1]), (7, 31, 54));
-        assert_eq!(sum.calls(), (7..31).sum::<u64>() + 1);
+        assert_eq!((sum.on_cpu[0], sum.off_cpu[0], sum.off_cpu[BUCKETS - 1]), (6, 30, 53));
+        assert_eq!(sum.calls(), (6..30).sum::<u64>() + 1);
         let last = sum.plus(sum).off_cpu_histogram().pop();
-        assert_eq!(last, Some(TimeBucket { below_ns: None, calls: 108 }));
+        assert_eq!(last, Some(TimeBucket { below_ns: None, calls: 106 }));
         assert!(FormSum::default().on_cpu_histogram().is_empty());
     }
 }

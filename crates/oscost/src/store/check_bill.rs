@@ -88,6 +88,7 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         not_negative(Some(pairs.limit_seconds), &format!("{at}.limit_seconds"))?;
     }
     for (index, item) in bill.items.iter().enumerate() {
+        not_negative(Some(item.rare_times), &format!("items[{index}].rare_times"))?;
         // A price may be a difference, and below zero by its errors; a count with a reason.
         let times = Some(item.times).filter(|_| item.below_zero.is_none());
         for (at, number) in [("times", times), ("part", Some(item.part))] {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use oscost_model::bill::{MeasuredPairs, MeasuredPrices};
 use oscost_model::case::Case;
+use oscost_model::cool::LAST_LEVEL_WALK_BYTES;
 use oscost_model::definition::Extent;
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::{Record, RowOutcome};
@@ -27,6 +28,8 @@ const ROW_TIME: Duration = Duration::from_millis(150);
 const PAIR_SHARE: f64 = 0.5;
 /// What eight pairs of two rows take, with their pilots.
 const PAIR_TIME: Duration = Duration::from_millis(800);
+/// The same after a walk of some milliseconds.
+const LONG_PAIR_TIME: Duration = Duration::from_millis(1_800);
 /// What a short comparison takes beside the pairs that it is for: as a run, with pairs of the reference
 /// cases, and the control.
 const PAIR_OVERHEAD: Duration = Duration::from_secs(6);
@@ -222,7 +225,9 @@ impl<'a> PriceMeasurement<'a> {
             return;
         }
         let for_pairs = (limit - PAIR_OVERHEAD).as_secs_f64();
-        cases.truncate((for_pairs / PAIR_TIME.as_secs_f64()).ceil() as usize);
+        let pair_time =
+            if walk_bytes == LAST_LEVEL_WALK_BYTES { LONG_PAIR_TIME } else { PAIR_TIME };
+        cases.truncate((for_pairs / pair_time.as_secs_f64()).ceil() as usize);
         self.sort_by_catalog(&mut cases);
         let added_by = match kind {
             PairKind::Function => "a function around each call",

@@ -262,14 +262,14 @@ fn rare_calls_have_the_walk_through_a_last_level_cache() {
 }
 
 #[test]
-fn of_several_sizes_the_one_with_the_most_rare_calls_counts() {
+fn the_rare_calls_of_all_sizes_are_one_item() {
     let of_size = |bytes: u64, rare: Option<u64>| FormCount {
         rare,
         ..form("read file", Some(bytes), 10, 10 * bytes)
     };
     let forms = vec![of_size(64, Some(3)), of_size(4_096, Some(5)), of_size(8_192, None)];
     let found = charges_of(vec![row("file/read:via=read,size=4096", 1_000.0)], forms);
-    assert_eq!(item(&found, "read file").rare_times, 5.0);
+    assert_eq!(item(&found, "read file").rare_times, 8.0);
 }
 
 #[test]
@@ -297,6 +297,30 @@ fn what_a_last_level_walk_adds_is_not_known_without_what_it_adds_to_the_way_into
     let apart = [record(rows), record(other)];
     let found = charges_by(&apart, rare(), Faults::default(), MIB);
     assert_eq!(cool_ns(&found, "lseek file"), Some(2_500.0));
+}
+
+#[test]
+fn one_way_into_the_kernel_is_taken_off_for_an_op_of_several_calls() {
+    let mut rows = with_pair("syscall/lseek", 100.0, 150.0);
+    rows.push(alone("syscall/lseek", "32M", 3_150.0));
+    rows.last_mut().unwrap().calls.as_mut().unwrap().per_op = [("lseek".to_owned(), 2.0)].into();
+    rows.extend(pair("syscall/getppid:via=raw", 100.0, 100.0));
+    rows.push(alone("syscall/getppid:via=raw", "32M", 2_150.0));
+    let forms = vec![FormCount { rare: Some(10), ..form("lseek file", None, 10, 0) }];
+    assert_eq!(cool_ns(&charges_of(rows, forms), "lseek file"), Some(10.0 * (1_100.0 + 100.0)));
+}
+
+#[test]
+fn a_rare_call_that_seems_warmer_than_others_has_the_usual_price() {
+    let mut rows = with_pair("syscall/lseek", 100.0, 150.0);
+    rows.push(alone("syscall/lseek", "32M", 2_190.0));
+    rows.extend(pair("syscall/getppid:via=raw", 100.0, 100.0));
+    rows.push(alone("syscall/getppid:via=raw", "32M", 2_150.0));
+    let forms = vec![FormCount { rare: Some(10), ..form("lseek file", None, 10, 0) }];
+    let found = charges_of(rows, forms);
+    // 40 ns more than getppid(2), and 100 for the way into the kernel: the usual walk adds 150.
+    assert_eq!(cool_ns(&found, "lseek file"), Some(2_500.0));
+    assert_eq!(item(&found, "lseek file").rare_cool_source, None);
 }
 
 #[test]

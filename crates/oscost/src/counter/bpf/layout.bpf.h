@@ -154,16 +154,16 @@ union form_words { struct form form; __u64 words[4]; };
 #define IN_CALL 1ull            // The first one of an activity: in_call alone.
 #define PLAIN_CLASS (1ull << 56)        // The second one: class.plain alone.
 
-// A call is rare if its CPU has been busy for so long since the last one of its form has returned there:
-// what it needs has left the caches.
+// A call is rare if its CPU has been busy for so long since the last one of its number and kind has returned
+// there: what it needs has left the caches.
 #define RARE_NS 500000
+#define RETURNS 2048            // Places of their times. Two that share one are seen as rare less often.
 
 // Calls that returned are counted by the histogram on_cpu alone; off_cpu counts those that were
 // switched off a CPU.
 struct sum {
 	__u64 untimed, moved, on_cpu_ns, off_cpu_ns;
-	__u64 rare;             // Calls that were rare, and the first one,
-	__u64 returned_ns;      // and when the last one returned, in busy time of the CPU.
+	__u64 rare;             // Calls that were rare, and the first one.
 	__u64 on_cpu[BUCKETS], off_cpu[BUCKETS];
 };
 
@@ -284,6 +284,8 @@ struct path_buffer { __u64 words[PATH_BYTES / 8 + 1]; };
 struct idle {
 	__u64 since_ns;         // When a CPU switched to its idle task; 0 if not seen.
 	__u64 total_ns;         // For how long it has been idle before.
+	// When calls have returned there last, in the time that it was busy.
+	__u64 returned_ns[RETURNS];
 };
 
 #define OF_ONE(name, kind, value_type) \

@@ -101,12 +101,17 @@ static __always_inline void add_call(struct sum *sum, struct activity *a, __u64 
 {
 	__u64 off_cpu_ns = a->waited_ns, on_cpu_ns = now - a->entered_ns - off_cpu_ns;
 	struct idle *idle = the_idle();
-	__u64 idle_ns = idle ? idle->total_ns : 0;
+	__u32 at = (a->form.form.call + a->form.form.kind * 521) % RETURNS;
+	__u64 *returned_ns;
 
-	// Below zero if the CPU was idle during the call, or another task has returned from one meanwhile.
-	if ((__s64)(a->entered_ns - idle_ns - sum->returned_ns) >= RARE_NS)
-		sum->rare++;
-	sum->returned_ns = now - idle_ns;
+	if (idle) {
+		returned_ns = &idle->returned_ns[at];
+		// Below zero if the CPU was idle during the call, or another task has returned from one
+		// meanwhile.
+		if ((__s64)(a->entered_ns - idle->total_ns - *returned_ns) >= RARE_NS)
+			sum->rare++;
+		*returned_ns = now - idle->total_ns;
+	}
 	sum->on_cpu_ns += on_cpu_ns;
 	sum->on_cpu[bucket_of(on_cpu_ns)]++;
 	if (off_cpu_ns) {

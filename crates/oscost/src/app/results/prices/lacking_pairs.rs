@@ -88,7 +88,7 @@ impl PriceRuns {
     /// Whether both rows of a pair are known.
     pub(crate) fn has_pair(&self, kind: PairKind, case: &Case, walk_bytes: u64) -> bool {
         let sides = kind.sides(walk_bytes).map(|side| side.text);
-        let has = |record: &Record, side: &String| {
+        let has = |record: &Record, side: &String, case: &Case| {
             record.results.iter().any(|row| {
                 row.outcome == RowOutcome::Measured
                     && row.target.treatments == std::slice::from_ref(side)
@@ -96,7 +96,14 @@ impl PriceRuns {
                     && row.point == case.point
             })
         };
-        self.pairs.iter().any(|record| sides.iter().all(|side| has(record, side)))
+        let has_both =
+            |record: &Record, case: &Case| sides.iter().all(|side| has(record, side, case));
+        // What the longest walk adds is known beside what it adds to the way into the kernel.
+        let is_last_level = kind == PairKind::Walk && walk_bytes == LAST_LEVEL_WALK_BYTES;
+        let entry = Case::parse(ENTRY_CASE).filter(|_| is_last_level);
+        self.pairs.iter().any(|record| {
+            has_both(record, case) && entry.as_ref().is_none_or(|entry| has_both(record, entry))
+        })
     }
 
     /// The selectors of these cases, without those that were tried in vain. An item that needs such a

@@ -64,7 +64,7 @@ fn rare_calls(bill: &Bill) -> Option<String> {
     (calls > 0.0).then(|| {
         format!(
             "{} came after their CPU had been busy for at least 0.5 ms since the last one of their \
-             kind, or first: their cool prices are those after a walk through {}B",
+             kind, or first: their cool prices are by a walk through {}B",
             plural(calls.round() as u64, "call"),
             binary(LAST_LEVEL_WALK_BYTES)
         )

@@ -370,7 +370,7 @@ const COLUMNS: &[Column] = &[
             "rare_times",
             Float,
             "how many are calls before which their CPU had been busy for at least 0.5 ms since the \
-             last one of their form, or first there",
+             last one of their name and kind of descriptor, or first there",
             Some("the line is of a total"),
         ),
         read: |line| line.item.map(|item| item.rare_times).into(),
