@@ -121,7 +121,7 @@ fn table(rows: &[&Row], unit: FigureUnit) -> Option<Table> {
         Column::choice("class"),
         Column::number("calls", "kernel_entries").in_lines_of(76),
         Column::number("floor", "floor").in_lines_of(80),
-        Column { optional: true, ..Column::text("under") },
+        Column { optional: true, ..Column::text("treatments") },
     ];
     // Prices are also measured through a function, beside those without a treatment.
     let differ = rows.windows(2).any(|two| two[0].target.treatments != two[1].target.treatments);
