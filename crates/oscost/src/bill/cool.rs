@@ -101,7 +101,7 @@ impl<'a> CoolPrices<'a> {
         if !is_by_walk && [&source, &usual.source].into_iter().any(|it| is_end_alone(it)) {
             return None;
         }
-        // The way into the kernel is as cool as before any call.
+        // The entry of the kernel is as cool as before any call.
         let mut usual_walks = self.usual.walks.iter();
         let rare = match usual_walks.find_map(|walk| walk.added.price(ENTRY_CASE, None)) {
             Some(entry) => rare.plus(&entry.amount.times(item.times)),

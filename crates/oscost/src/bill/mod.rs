@@ -88,10 +88,10 @@ pub use instructions::instruction_bill;
 pub use judgement::{Judgement, is_known_to_judge, judge};
 pub use lacking::{LackingPrice, lacking_prices, large_prices, size_axis_of, usual_cases};
 pub use price_list::{PriceList, is_of_this_revision};
-pub use rare_calls::{often_parts, rare_parts};
+pub use rare_calls::{frequent_parts, rare_parts};
 pub use rules::{PriceRange, PriceRule, Slope, price_rules};
 pub use side_by_side::side_by_side;
-pub use staleness::{PricesAgain, differences, has_drifted, is_old, moved_reference_case};
+pub use staleness::{PriceRatios, differences, has_drifted, is_old, moved_reference_case};
 pub use system_time::{
     DividedTime, SystemTime, divided_time, half_of_mean, is_divided_by_ticks, measured_system_time,
     system_time,

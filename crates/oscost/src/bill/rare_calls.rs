@@ -35,7 +35,7 @@ pub fn rare_parts(items: &[BillItem]) -> Vec<BillItem> {
 }
 
 /// The parts of items that are not of rare calls, the largest first.
-pub fn often_parts(items: &[BillItem]) -> Vec<BillItem> {
+pub fn frequent_parts(items: &[BillItem]) -> Vec<BillItem> {
     largest_first(items.iter().map(|item| part_of(item, 1.0 - rare_share(item))))
 }
 

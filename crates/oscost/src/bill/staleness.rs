@@ -78,16 +78,16 @@ pub fn moved_reference_case(
     })
 }
 
-/// How the prices of a run compare with those of a later one that has measured some of them again. A single
-/// one may have moved by what its processes do.
+/// What prices of a run are in those of a later one that has measured some of them again. A single one may have
+/// moved by what its processes do.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PricesAgain {
+pub struct PriceRatios {
     count: usize,
     /// The median of what they took then over what they take now.
-    median_ratio: f64,
+    median: f64,
 }
 
-impl PricesAgain {
+impl PriceRatios {
     /// Those under these treatments; `None` of too few.
     pub fn of(then: &Record, now: &Record, treatments: &[String]) -> Option<Self> {
         let price_ns = |record: &Record, case: &str| {
@@ -100,17 +100,17 @@ impl PricesAgain {
         let again = now.results.iter().filter(|row| is_own_price(row, treatments));
         let mut ratios: Vec<f64> = again.filter_map(ratio).collect();
         let count = ratios.len();
-        let median_ratio = order::median_in_place(&mut ratios).filter(|_| count >= MIN_AGAIN)?;
-        Some(Self { count, median_ratio })
+        let median = order::median_in_place(&mut ratios).filter(|_| count >= MIN_AGAIN)?;
+        Some(Self { count, median })
     }
 
     /// Why the prices of then are not those of the machine now, if they have moved.
     pub fn why_moved(self) -> Option<String> {
-        let Self { count, median_ratio } = self;
+        let Self { count, median } = self;
         let near = 1.0 / (1.0 + MOVED_SHARE)..=1.0 + MOVED_SHARE;
-        (!near.contains(&median_ratio)).then(|| {
+        (!near.contains(&median)).then(|| {
             format!(
-                "{count} prices that were measured again took {median_ratio:.2} times as long then \
+                "{count} prices that were measured again took {median:.2} times as long then \
                  (median)"
             )
         })

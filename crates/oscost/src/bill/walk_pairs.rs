@@ -7,7 +7,7 @@ use oscost_model::record::Record;
 use super::price_list::{RowAddition, time_of};
 use super::row_pairs::{RowPair, row_pairs};
 
-/// A call that does next to nothing: what a walk adds to it is added to the way into the kernel and back.
+/// A call that does next to nothing: what a walk adds to it is added to the entry of the kernel and the return.
 pub const ENTRY_CASE: &str = "syscall/getppid:via=raw";
 
 /// Both rows of a case in a run, under `cool=SIZE` and under `cool=0`.
@@ -16,16 +16,16 @@ pub(super) struct WalkPair<'a> {
     pub(super) rows: RowPair<'a>,
     /// That size.
     pub(super) walk_bytes: u64,
-    /// What is no part of what the walk adds: nothing, but for the walk through a last-level cache. A program
-    /// makes other calls between two rare ones of a kind: the way into the kernel stays warmer than that.
-    pub(super) not_added: Option<Amount>,
+    /// What the walk through a last-level cache adds to the entry of the kernel, which is taken off: a program
+    /// makes other calls between two rare ones of a kind, so that the entry stays warmer. `None` of other walks.
+    pub(super) entry_amount: Option<Amount>,
 }
 
 impl<'a> WalkPair<'a> {
     /// What the walk adds to the case.
     pub(super) fn addition(&self) -> RowAddition<'a> {
-        let added = added_by(self.rows).map(|added| match &self.not_added {
-            Some(not_added) => added.plus(&not_added.times(-1.0)),
+        let added = added_by(self.rows).map(|added| match &self.entry_amount {
+            Some(entry_amount) => added.plus(&entry_amount.times(-1.0)),
             None => added,
         });
         RowAddition { row: self.rows.with, added }
@@ -33,7 +33,7 @@ impl<'a> WalkPair<'a> {
 
     /// Whether nothing is left of what the walk adds.
     pub(super) fn is_of_entry_alone(&self) -> bool {
-        self.not_added.is_some() && self.rows.with.case == ENTRY_CASE
+        self.entry_amount.is_some() && self.rows.with.case == ENTRY_CASE
     }
 }
 
@@ -76,12 +76,12 @@ fn pairs_of<'a>(record: &'a Record) -> Vec<WalkPair<'a>> {
     let added_to_entry = entry.copied().and_then(added_by);
     let pair = |&rows: &RowPair<'a>| {
         let walk_bytes = walk_of(&rows.with.target.treatments)?;
-        let not_added = match last_level(&rows) {
-            // The walk comes before the op: only the first of its calls finds the way into the kernel cool.
+        let entry_amount = match last_level(&rows) {
+            // The walk comes before the op: only the first of its calls finds the entry cool.
             true => Some(added_to_entry.as_ref()?.times(entries_per_op(rows)?.min(1.0))),
             false => None,
         };
-        Some(WalkPair { rows, walk_bytes, not_added })
+        Some(WalkPair { rows, walk_bytes, entry_amount })
     };
     rows.iter().filter_map(pair).collect()
 }

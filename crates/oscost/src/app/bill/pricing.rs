@@ -12,7 +12,7 @@ use crate::app::measurement::prices::{
     PriceMeasurement, PriceOutcome, PriceStage, PricedProgram, WantedPairs,
 };
 use crate::app::results::prices::{PairKind, PriceRuns};
-use crate::bill::{Faults, combine, often_parts, rare_parts};
+use crate::bill::{Faults, combine, frequent_parts, rare_parts};
 use crate::hosts::Session;
 use crate::run::ProgramRuns;
 
@@ -112,7 +112,7 @@ fn measure_pairs(
         let items = charges.items;
         let (kind, walk_bytes, items) = match change {
             PairChange::Function => (PairKind::Function, 0, items),
-            PairChange::UsualWalk => (PairKind::Walk, walk_bytes, often_parts(&items)),
+            PairChange::UsualWalk => (PairKind::Walk, walk_bytes, frequent_parts(&items)),
             PairChange::LastLevelWalk => {
                 (PairKind::Walk, LAST_LEVEL_WALK_BYTES, rare_parts(&items))
             }

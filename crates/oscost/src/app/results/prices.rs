@@ -16,7 +16,7 @@ use crate::advice::record_trust::price_doubt;
 use crate::advice::trust::Trust;
 use crate::app::error::UsageError;
 use crate::bill::{
-    Charges, CoolPrices, FunctionPrices, PriceList, PricesAgain, is_of_this_revision, is_old,
+    Charges, CoolPrices, FunctionPrices, PriceList, PriceRatios, is_of_this_revision, is_old,
     is_void, moved_reference_case, size_axis_of,
 };
 use crate::plan::REFERENCE_CASES;
@@ -295,10 +295,10 @@ impl PriceRuns {
     fn moved_since(&self, before: &Record) -> Option<String> {
         let treatments = &self.target.treatments;
         let moved = |now| moved_reference_case(before, now, &REFERENCE_CASES, treatments);
-        let again = |now| PricesAgain::of(before, now, treatments);
+        let again = |now| PriceRatios::of(before, now, treatments);
         self.current.iter().find_map(moved).or_else(|| {
             let newest = self.current.iter().find_map(again);
-            newest.and_then(PricesAgain::why_moved)
+            newest.and_then(PriceRatios::why_moved)
         })
     }
 
@@ -406,8 +406,8 @@ fn leave_out_moved(before: &mut Record, now: &Record) {
     if !has_pairs(before) || !has_pairs(now) {
         return;
     }
-    let again = PricesAgain::of(before, now, &function);
-    if again.and_then(PricesAgain::why_moved).is_some() {
+    let again = PriceRatios::of(before, now, &function);
+    if again.and_then(PriceRatios::why_moved).is_some() {
         before.results.retain(|row| !has_raw_calls(row));
     }
 }

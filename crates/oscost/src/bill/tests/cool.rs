@@ -242,7 +242,7 @@ fn rare_calls_have_the_walk_through_a_last_level_cache() {
     let calls = calls(forms);
     let mut found = charge(&calls, Faults::default(), &prices, 10_000.0);
     charge_cool(&mut found, &calls, &prices, &cool);
-    // The walk through a last-level cache adds 3,000 ns, 2,000 of them to the way into the kernel, to which
+    // The walk through a last-level cache adds 3,000 ns, 2,000 of them to the entry of the kernel, to which
     // the other walk adds 100.
     assert_eq!(cool_ns(&found, "lseek file"), Some(7.0 * 250.0 + 3.0 * (1_100.0 + 100.0)));
     assert_eq!(cool_ns(&found, "getuid"), Some(2_000.0));
@@ -257,7 +257,7 @@ fn rare_calls_have_the_walk_through_a_last_level_cache() {
     assert_eq!(names, [("uname", 10.0), ("lseek file", 3.0)]);
     let cases = cases_to_cool(&parts, 32 * MIB, &prices, &catalog, |_| false);
     assert_eq!(cases, ["syscall/uname"]);
-    let often: Vec<String> = often_parts(&found.items).into_iter().map(|it| it.name).collect();
+    let often: Vec<String> = frequent_parts(&found.items).into_iter().map(|it| it.name).collect();
     assert_eq!(often, ["getuid", "lseek file"]);
 }
 
@@ -284,7 +284,7 @@ fn rare_calls_that_are_a_small_part_of_a_bill_are_not_worth_a_comparison() {
 }
 
 #[test]
-fn what_a_last_level_walk_adds_is_not_known_without_what_it_adds_to_the_way_into_the_kernel() {
+fn what_a_last_level_walk_adds_is_not_known_without_what_it_adds_to_the_entry_of_the_kernel() {
     let mut rows = with_pair("syscall/lseek", 100.0, 150.0);
     rows.push(alone("syscall/lseek", "32M", 3_150.0));
     let rare = || vec![FormCount { rare: Some(10), ..form("lseek file", None, 10, 0) }];
@@ -300,7 +300,7 @@ fn what_a_last_level_walk_adds_is_not_known_without_what_it_adds_to_the_way_into
 }
 
 #[test]
-fn one_way_into_the_kernel_is_taken_off_for_an_op_of_several_calls() {
+fn one_entry_of_the_kernel_is_taken_off_for_an_op_of_several_calls() {
     let mut rows = with_pair("syscall/lseek", 100.0, 150.0);
     rows.push(alone("syscall/lseek", "32M", 3_150.0));
     rows.last_mut().unwrap().calls.as_mut().unwrap().per_op = [("lseek".to_owned(), 2.0)].into();
@@ -318,7 +318,7 @@ fn a_rare_call_that_seems_warmer_than_others_has_the_usual_price() {
     rows.push(alone("syscall/getppid:via=raw", "32M", 2_150.0));
     let forms = vec![FormCount { rare: Some(10), ..form("lseek file", None, 10, 0) }];
     let found = charges_of(rows, forms);
-    // 40 ns more than getppid(2), and 100 for the way into the kernel: the usual walk adds 150.
+    // 40 ns more than getppid(2), and 100 for the entry of the kernel: the usual walk adds 150.
     assert_eq!(cool_ns(&found, "lseek file"), Some(2_500.0));
     assert_eq!(item(&found, "lseek file").rare_cool_source, None);
 }

@@ -34,7 +34,7 @@ fn prices_of_a_run_are_outdated_where_the_median_of_those_that_were_measured_aga
         record(cases.into_iter().zip(ns).map(|(case, ns)| row(case, ns)).collect())
     };
     let then = of([100.0, 200.0, 300.0, 400.0]);
-    let moved = |now: &Record| PricesAgain::of(&then, now, &[]).and_then(PricesAgain::why_moved);
+    let moved = |now: &Record| PriceRatios::of(&then, now, &[]).and_then(PriceRatios::why_moved);
     assert_eq!(moved(&of([95.0, 190.0, 200.0, 500.0])), None, "one or two alone");
     let why = "4 prices that were measured again took 1.25 times as long then (median)";
     assert_eq!(moved(&of([80.0, 160.0, 240.0, 900.0])).as_deref(), Some(why));

@@ -299,6 +299,34 @@ fn a_write_after_two_milliseconds_wakes_a_reader_whose_cpu_was_idle_for_as_long(
 }
 
 #[test]
+fn calls_after_a_busy_time_are_rare_and_those_of_a_burst_are_not() {
+    const RARE: u64 = 20;
+    const BURST: u64 = 1_000;
+    let Some(mut counter) = counter() else { return };
+    let Some([cpu, _]) = two_cpus() else { return };
+    counter.begin_process(std::process::id(), false).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            pin(cpu);
+            for _ in 0..RARE {
+                let began = std::time::Instant::now();
+                while began.elapsed() < std::time::Duration::from_millis(1) {}
+                nix::unistd::getsid(None).unwrap();
+            }
+            for _ in 0..BURST {
+                nix::unistd::getsid(None).unwrap();
+            }
+        });
+    });
+    let calls = counter.end().unwrap();
+    let found = calls.forms.iter().find(|it| it.form == "getsid").unwrap();
+    assert_eq!(found.calls, RARE + BURST, "{found:?}");
+    // A task of another program may take the CPU within the burst.
+    let rare = found.rare.unwrap();
+    assert!((RARE..RARE + BURST / 10).contains(&rare), "{found:?}");
+}
+
+#[test]
 fn clock_reads_are_counted_at_the_functions_of_the_c_library() {
     let Some(mut counter) = counter() else { return };
     let library = match c_library_of_process(std::process::id()) {

@@ -10,7 +10,9 @@ use super::PriceRuns;
 use super::pair_kind::PairKind;
 use super::pairs::RefusedPair;
 use super::unmeasured::pricing_cases;
-use crate::bill::{ENTRY_CASE, PriceList, cases_to_call, cases_to_cool, often_parts, rare_parts};
+use crate::bill::{
+    ENTRY_CASE, PriceList, cases_to_call, cases_to_cool, frequent_parts, rare_parts,
+};
 
 /// What pairs the largest items of a bill lack.
 #[derive(Default)]
@@ -43,7 +45,7 @@ impl PriceRuns {
             ..PairSources::default()
         };
         for (walk_bytes, parts, uncooled) in [
-            (walk_bytes, often_parts(items), &mut found.uncooled),
+            (walk_bytes, frequent_parts(items), &mut found.uncooled),
             (LAST_LEVEL_WALK_BYTES, rare_parts(items), &mut found.rare_uncooled),
         ] {
             *uncooled = self.lacking(PairKind::Walk, &parts, walk_bytes, catalog);
@@ -98,7 +100,7 @@ impl PriceRuns {
         };
         let has_both =
             |record: &Record, case: &Case| sides.iter().all(|side| has(record, side, case));
-        // What the longest walk adds is known beside what it adds to the way into the kernel.
+        // What the longest walk adds is known beside what it adds to the entry of the kernel.
         let is_last_level = kind == PairKind::Walk && walk_bytes == LAST_LEVEL_WALK_BYTES;
         let entry = Case::parse(ENTRY_CASE).filter(|_| is_last_level);
         self.pairs.iter().any(|record| {

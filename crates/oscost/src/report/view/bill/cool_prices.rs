@@ -63,9 +63,9 @@ fn rare_calls(bill: &Bill) -> Option<String> {
     let calls: f64 = with_own.map(|it| it.rare_times).sum();
     (calls > 0.0).then(|| {
         format!(
-            "{} came after their CPU had been busy for at least 0.5 ms since the last one of their \
-             kind, or first: their cool prices are by a walk through {}B",
-            plural(calls.round() as u64, "call"),
+            "{} (the first of their kind on a CPU, or the first after it was busy for 0.5 ms): their \
+             cool prices are by a walk through {}B",
+            plural(calls.round() as u64, "rare call"),
             binary(LAST_LEVEL_WALK_BYTES)
         )
     })
