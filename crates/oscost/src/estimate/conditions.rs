@@ -47,7 +47,7 @@ pub(super) fn conditions(
     };
     let lost_pct =
         share(&|(d, switches)| d.lost_pct(*switches).map(|pct| pct / 100.0 * d.wall_ns as f64));
-    let steal_pct = share(&|(d, _)| d.steal_ticks.map(|ticks| ticks as f64 * USER_HZ_TICK_NS));
+    let steal_pct = stolen_pct(disturbances.iter().map(|(disturbance, _)| disturbance));
     let reference_cases = reference_cases(rows, clock);
     let mut flags = Vec::new();
     if disturbances.iter().any(|(d, _)| d.throttled_periods.is_some_and(|periods| periods > 0)) {
@@ -87,6 +87,16 @@ pub(super) fn peer_conditions(
     let own = probe.iter().find(|probe| Some(probe.cpu) == cpu);
     conditions.class = own.map(|probe| NoiseClass::of_lost_pct(probe.lost_pct()).text().to_owned());
     conditions
+}
+
+/// The share of the time of workers that the hypervisor took, in per cent; `None` if none reported it.
+/// The kernel counts it for a CPU: it is that of all which a worker did meanwhile, such as the walks
+/// between its batches, and not of the timed part alone.
+fn stolen_pct<'a>(workers: impl Iterator<Item = &'a Disturbance>) -> Option<f64> {
+    let reported = workers.filter_map(|worker| Some((worker.steal_ticks?, worker.steal_wall_ns?)));
+    let (ticks, wall_ns) =
+        reported.fold((0, 0), |sum, (ticks, wall_ns)| (sum.0 + ticks, sum.1 + wall_ns));
+    (wall_ns > 0).then(|| 100.0 * ticks as f64 * USER_HZ_TICK_NS / wall_ns as f64)
 }
 
 /// The noise class, by the share of the time that workers did not get.
@@ -133,4 +143,27 @@ fn reference_cases(rows: &[&RowState], clock: Option<&Calibration>) -> Reference
 /// Whether the machine was very noisy.
 pub(super) fn is_very_noisy(conditions: &Conditions) -> bool {
     conditions.class.as_deref() == Some(NoiseClass::VeryNoisy.text())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stolen_time_is_a_share_of_all_that_a_worker_did_meanwhile() {
+        let worker = |wall_ns, steal_ticks, steal_wall_ns| Disturbance {
+            wall_ns,
+            steal_ticks,
+            steal_wall_ns,
+            ..Disturbance::default()
+        };
+        // A tenth of a second was timed in two with walks between the batches, and 4 ticks were stolen.
+        let walks = worker(100_000_000, Some(4), Some(2_000_000_000));
+        assert_eq!(stolen_pct([walks].iter()), Some(2.0));
+        let idle = worker(100_000_000, Some(0), Some(2_000_000_000));
+        assert_eq!(stolen_pct([walks, idle].iter()), Some(1.0));
+        let not_pinned = worker(5_000_000_000, None, None);
+        assert_eq!(stolen_pct([walks, not_pinned].iter()), Some(2.0));
+        assert_eq!(stolen_pct([not_pinned].iter()), None);
+    }
 }
