@@ -51,6 +51,10 @@ bill! {
         pub ratio: Option<f64>,
         /// How well the prediction agrees with the measured increase, in words; null without one.
         pub judged: Option<String>,
+        /// For how long, in seconds, a check would have to run that tells the increase well enough to judge the
+        /// prediction; null where this one did, or nothing was added.
+        #[serde(default)]
+        pub check_to_judge_s: Option<f64>,
     }
 
     /// A part of a prediction.

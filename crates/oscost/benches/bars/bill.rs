@@ -13,7 +13,8 @@
 //! * `bill-limits`: the memory of the tool with large programs, and the wall time of the smallest one.
 //!
 //! Words after `bill`, `bill-what-if` and `bill-ph` choose programs; a command after `--` is the only one,
-//! and `held-out` stands for six commands that were not used while bills were built.
+//! and `held-out` stands for six commands that were not used while bills were built. `bill-what-if N PROGRAMS`
+//! checks each change for N seconds at most, instead of 240.
 
 mod count_comparison;
 mod counter_cost;
@@ -56,7 +57,13 @@ impl BillBars {
         let tool = Tool::new(program)?;
         match self {
             Self::Ranges => ranges::holds(&tool, &chosen_programs(words)?),
-            Self::WhatIf => what_if::holds(&tool, &chosen_programs(words)?),
+            Self::WhatIf => {
+                let (seconds, words) = match words.split_first() {
+                    Some((first, rest)) if first.parse::<u32>().is_ok() => (first.as_str(), rest),
+                    _ => (what_if::CHECK_SECONDS, words),
+                };
+                what_if::holds(&tool, &chosen_programs(words)?, seconds)
+            }
             Self::Counts => {
                 let equal = count_comparison::holds(&tool)?;
                 Ok(counter_cost::holds(&tool)? && equal)

@@ -72,8 +72,9 @@ pub struct Request {
     /// Further treatments, of which is asked what they would add; or other prices: `prices=RUN`, or
     /// `at=HOST`.
     pub what_if: Vec<String>,
-    /// Whether the predictions of what treatments would add are checked by a measurement.
-    pub check: bool,
+    /// At most how long each prediction of what treatments would add is checked by a measurement, in
+    /// seconds; `None` for no check.
+    pub check_seconds: Option<u32>,
     /// Whether the bill is kept with its predictions before they are checked.
     pub keep: bool,
     /// How many trials; `None` for as many as their system time needs, within some seconds.
@@ -209,7 +210,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         cpu: request.cpu,
         mode_times,
         price_seconds: request.price_seconds,
-        is_checked: request.check,
+        check_seconds: request.check_seconds,
         is_kept: request.keep,
         runs_interrupted,
         prices_interrupted,

@@ -23,6 +23,13 @@ pub fn is_known_to_judge(measured: &Amount) -> bool {
     measured.ns > 0.0 && half_width_pct(measured).is_some_and(is_known)
 }
 
+/// How many times as long a measurement takes that tells an increase well enough to judge by: an interval
+/// narrows with the root of the time. `None` where nothing was added, or its interval suffices.
+pub fn times_longer_to_judge(measured: &Amount) -> Option<f64> {
+    let half_pct = half_width_pct(measured).filter(|_| measured.ns > 0.0)?;
+    (half_pct > MAX_HALF_WIDTH_PCT).then(|| (half_pct / MAX_HALF_WIDTH_PCT).powi(2))
+}
+
 /// Half of the interval of a positive increase, in per cent of it.
 fn half_width_pct(measured: &Amount) -> Option<f64> {
     measured.ci95.map(|[low, high]| 100.0 * (high - low) / 2.0 / measured.ns)
@@ -131,6 +138,10 @@ mod tests {
         assert_eq!(slightly_wide, "not judged: the measured increase is known to +-25.5 % only");
         let unknown = text(100.0, 100.0, None);
         assert_eq!(unknown, "not judged: the measured increase has no interval");
+        let times = |ns: f64, ends| times_longer_to_judge(&Amount { ns, ci95: Some(ends) });
+        assert_eq!(times(100.0, [50.0, 150.0]), Some(4.0));
+        assert_eq!(times(100.0, [75.0, 125.0]), None, "it is known well enough");
+        assert_eq!(times(-100.0, [-150.0, -50.0]), None, "nothing was added");
         for measured_ns in [0.0, -5.0] {
             let none = text(100.0, measured_ns, Some([-6.0, 1.0]));
             assert_eq!(none, "not judged: no increase was measured");

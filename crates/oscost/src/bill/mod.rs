@@ -85,7 +85,7 @@ pub use counts::{CombinedCounts, combine};
 pub use fault_items::Faults;
 pub use functions::{FunctionPrices, cases_to_call, charge_functions};
 pub use instructions::instruction_bill;
-pub use judgement::{Judgement, is_known_to_judge, judge};
+pub use judgement::{Judgement, is_known_to_judge, judge, times_longer_to_judge};
 pub use lacking::{LackingPrice, lacking_prices, large_prices, size_axis_of, usual_cases};
 pub use price_list::{PriceList, is_of_this_revision};
 pub use rare_calls::{frequent_parts, rare_parts};

@@ -43,10 +43,10 @@ added cost per call is measured by a quick `oscost ab` of the cases that price
 the calls, unless one of the last day is stored; the prediction is count times
 added cost. With `--check` the program is then measured in turns with and
 without them, for one to four minutes of each change, by how long the predicted
-increase needs, and the prediction is judged. CHANGE
-`prices=RUN` charges the same counts by the prices of another run, also of
-another machine (`prices=their.json`); `at=HOST` measures these prices there, as
-those of this machine, and keeps the run.
+increase needs, and the prediction is judged; `--check-seconds` gives a small
+increase more time. CHANGE `prices=RUN` charges the same counts by the prices of
+another run, also of another machine (`prices=their.json`); `at=HOST` measures
+these prices there, as those of this machine, and keeps the run.
 
 Examples:
   oscost bill -- find /usr -xdev -name '*.c'
@@ -99,6 +99,11 @@ pub(super) struct Arguments {
     /// predictions.
     #[arg(long, requires = "what_if")]
     check: bool,
+    /// At most how long each of them is measured, in seconds, if the predicted increase needs as long
+    /// [default: 240].
+    #[arg(long, value_name = "N", requires = "check",
+          value_parser = clap::value_parser!(u32).range(10..=86_400))]
+    check_seconds: Option<u32>,
     /// CPU of the program [default: those that the scheduler chooses].
     #[arg(long, value_name = "N", conflicts_with_all = ["bills", "pid"])]
     cpu: Option<u32>,
@@ -190,7 +195,7 @@ impl Arguments {
             treatments: self.treat.clone(),
             cpu: self.cpu,
             what_if: self.what_if.clone(),
-            check: self.check,
+            check_seconds: self.check.then(|| self.check_seconds.unwrap_or(CHECK_SECONDS)),
             keep: !self.no_store,
             trials: self.trials,
             prices: self.prices.clone(),
@@ -218,6 +223,9 @@ impl Arguments {
         }
     }
 }
+
+/// At most how long a prediction is checked without `--check-seconds`: who asks for a check waits for it.
+const CHECK_SECONDS: u32 = 240;
 
 /// How long a process is watched without `--for`.
 const WATCH_TIME: Duration = Duration::from_secs(10);

@@ -13,11 +13,17 @@ use super::tool::Tool;
 
 /// The changes.
 const CHANGES: [&str; 3] = ["seccomp=docker", "ebpf=empty", "ph"];
+/// At most how long a check of one change takes, in seconds, as `oscost bill` has it.
+pub(super) const CHECK_SECONDS: &str = "240";
 /// So many predictions are within 25 % of the measured increase.
 const MIN_GOOD: usize = 8;
 
-/// Predicts and checks each change for each program; whether no bar has failed.
-pub(super) fn holds(tool: &Tool, programs: &[BilledProgram]) -> anyhow::Result<bool> {
+/// Predicts and checks each change for each program, for so many seconds at most; whether no bar has failed.
+pub(super) fn holds(
+    tool: &Tool,
+    programs: &[BilledProgram],
+    check_seconds: &str,
+) -> anyhow::Result<bool> {
     tool.measure_price_list()?;
     println!(
         "| program | change | predicted, ms | system, ms | CPU, ms | of | ratio | judgement |"
@@ -26,7 +32,9 @@ pub(super) fn holds(tool: &Tool, programs: &[BilledProgram]) -> anyhow::Result<b
     let mut tallies = [Tally::default(); CHANGES.len()];
     let mut skipped = Vec::new();
     for program in programs {
-        for (Answer { change, what_if }, tally) in answers(tool, program).iter().zip(&mut tallies) {
+        for (Answer { change, what_if }, tally) in
+            answers(tool, program, check_seconds).iter().zip(&mut tallies)
+        {
             match what_if {
                 Ok(what_if) => {
                     println!("{}", row(program, change, what_if));
@@ -56,22 +64,28 @@ struct Answer {
 
 /// The answers of all changes, by one bill. A change that cannot be attached here is refused before the
 /// program runs: then each has its own bill.
-fn answers(tool: &Tool, program: &BilledProgram) -> Vec<Answer> {
+fn answers(tool: &Tool, program: &BilledProgram, check_seconds: &str) -> Vec<Answer> {
+    let predicted = |changes: &[&str]| predicted(tool, program, changes, check_seconds);
     let of_one = |change| Answer {
         change,
-        what_if: predicted(tool, program, &[change]).and_then(|bill| answer(&bill, change)),
+        what_if: predicted(&[change]).and_then(|bill| answer(&bill, change)),
     };
-    match predicted(tool, program, &CHANGES) {
+    match predicted(&CHANGES) {
         Ok(bill) => CHANGES.map(|change| Answer { change, what_if: answer(&bill, change) }).into(),
         Err(_) => CHANGES.map(of_one).into(),
     }
 }
 
 /// A bill with what these changes would add, and do.
-fn predicted(tool: &Tool, program: &BilledProgram, changes: &[&str]) -> anyhow::Result<Bill> {
+fn predicted(
+    tool: &Tool,
+    program: &BilledProgram,
+    changes: &[&str],
+    check_seconds: &str,
+) -> anyhow::Result<Bill> {
     tool.prepare(program)?;
     let asked = changes.iter().flat_map(|change| ["--what-if", *change]);
-    let options: Vec<&str> = asked.chain(["--check"]).collect();
+    let options: Vec<&str> = asked.chain(["--check", "--check-seconds", check_seconds]).collect();
     tool.bill(&options, program)
 }
 

@@ -3,7 +3,7 @@
 //! All predictions are made, told and kept before the first check.
 
 use oscost_model::bill::{
-    Amount, Bill, BilledTrials, MeasuredIncrease, MissingWhatIf, OtherPrices, PriceRun, WhatIf,
+    Amount, Bill, MeasuredIncrease, MissingWhatIf, OtherPrices, PriceRun, WhatIf,
 };
 use oscost_model::call_names::Arch;
 use oscost_model::program::{CPU, REAL, SYSTEM};
@@ -24,7 +24,7 @@ use crate::app::selection::programs::ProgramRequest;
 use crate::app::targets::prepare::prepare;
 use crate::bill::{
     AddedCosts, Change, Faults, Judgement, Prediction, PriceList, is_known_to_judge, judge,
-    predict, walk_between_calls,
+    predict, times_longer_to_judge, walk_between_calls,
 };
 use crate::plan;
 
@@ -72,9 +72,9 @@ impl WhatIfContext<'_> {
                 bill.missing_what_if.push(MissingWhatIf { change: text.clone(), reason });
             }
         }
-        if !self.is_checked || targets.is_empty() {
+        let Some(most_s) = self.check_seconds.filter(|_| !targets.is_empty()) else {
             return interrupted.is_some();
-        }
+        };
         if self.is_kept {
             bill.ended = timestamp();
             bills::keep(bill, observer);
@@ -83,7 +83,10 @@ impl WhatIfContext<'_> {
         for (what_if, target) in what_if.iter_mut().zip(targets) {
             let checked = match &interrupted {
                 Some(reason) => Err(Failure::from(reason.clone())),
-                None => self.check(what_if, trials, target, observer),
+                None => {
+                    let seconds = check_seconds(what_if, trials, f64::from(most_s));
+                    self.check(what_if, seconds, target, observer)
+                }
             };
             if let Err(Failure { reason, is_interrupt }) = checked {
                 interrupted = interrupted.or_else(|| is_interrupt.then(|| reason.clone()));
@@ -166,6 +169,7 @@ impl WhatIfContext<'_> {
             judged_by: judged_by.to_owned(),
             ratio: None,
             judged: None,
+            check_to_judge_s: None,
         };
         let Amount { ns, ci95 } = &what_if.predicted_system_ns;
         let ends = ci95.map_or(String::new(), |ends| {
@@ -178,16 +182,15 @@ impl WhatIfContext<'_> {
         Ok(what_if)
     }
 
-    /// Measures what treatments add to the program, which had these trials, and judges the prediction.
+    /// Measures what treatments add to the program for so long, and judges the prediction.
     fn check(
         &self,
         what_if: &mut WhatIf,
-        trials: &BilledTrials,
+        seconds: f64,
         target: &Target,
         observer: &dyn Observer,
     ) -> Result<(), Failure> {
         // No look ends it: a difference that is found may still be known too badly to judge by.
-        let seconds = check_seconds(what_if, trials);
         let is_command = self.subject.request.has_commands();
         let programs = ComparisonRequest {
             selectors: self.subject.selectors.clone(),
@@ -210,13 +213,16 @@ impl WhatIfContext<'_> {
         if is_system && is_known_better(&measured) {
             what_if.judged_by = CPU.to_owned();
         }
-        let judged = match what_if.judged_by.as_str() {
-            REAL => measured.real_ns.as_ref().map(|real| judge(&what_if.predicted_real_ns, real)),
-            CPU => measured.cpu_ns.as_ref().map(|cpu| judge(&what_if.predicted_system_ns, cpu)),
-            _ => Some(judge(&what_if.predicted_system_ns, &measured.system_ns)),
+        let (predicted, increase) = match what_if.judged_by.as_str() {
+            REAL => (&what_if.predicted_real_ns, measured.real_ns.as_ref()),
+            CPU => (&what_if.predicted_system_ns, measured.cpu_ns.as_ref()),
+            _ => (&what_if.predicted_system_ns, Some(&measured.system_ns)),
         };
-        if let Some(Judgement { ratio, text }) = judged {
+        if let Some(increase) = increase {
+            let Judgement { ratio, text } = judge(predicted, increase);
             (what_if.ratio, what_if.judged) = (ratio, Some(text));
+            let times_longer = times_longer_to_judge(increase);
+            what_if.check_to_judge_s = times_longer.map(|times| times * seconds);
         }
         what_if.measured = Some(measured);
         Ok(())

@@ -36,8 +36,8 @@ pub(super) struct WhatIfContext<'a> {
     pub(super) mode_times: ModeTimes,
     /// The time for the added costs of one change; 0 for those that are known.
     pub(super) price_seconds: u32,
-    /// Whether predictions are checked.
-    pub(super) is_checked: bool,
+    /// At most how long each prediction is checked; `None` for no check.
+    pub(super) check_seconds: Option<u32>,
     /// Whether the bill is kept before that.
     pub(super) is_kept: bool,
     /// Whether the user has ended the runs of the program.

@@ -16,6 +16,8 @@ use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRo
 const MAX_OTHER_ITEMS: usize = 10;
 /// More items without an added cost than these are in the record alone.
 const MAX_MISSING: usize = 6;
+/// A longer check than this is not proposed.
+const MAX_CHECK_S: f64 = 86_400.0;
 
 /// The sections of a bill on changes; none if nothing was asked.
 pub(super) fn sections(bill: &Bill) -> Vec<Section> {
@@ -154,6 +156,7 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
             added_with_interval(&measured.system_ns),
             plain(&measured.system_figure)
         ));
+        lines.extend(longer_check(change).map(|it| format!("{name}: {it}")));
     }
     lines.extend(change.doubt.as_deref().map(|doubt| format!("{name}: {}", plain(doubt))));
     if let Some(run) = change.runs.first() {
@@ -161,6 +164,19 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
         lines.push(format!("{name}: added costs of run {id} ({at})"));
     }
     lines
+}
+
+/// How long a check would take that judges a prediction which this one did not; `None` where no check of a
+/// day would.
+fn longer_check(change: &WhatIf) -> Option<String> {
+    let minutes = (change.check_to_judge_s? / 60.0).ceil();
+    let seconds = 60.0 * minutes;
+    (1.0..=MAX_CHECK_S).contains(&seconds).then(|| {
+        format!(
+            "a check of about {} would judge the prediction: `--check-seconds {seconds:.0}`",
+            plural(minutes as u64, "minute")
+        )
+    })
 }
 
 /// That a change of calls adds nothing to page faults; `None` where it may, and without any.

@@ -74,6 +74,7 @@ fn what_if() -> WhatIf {
         judged_by: "system".to_owned(),
         ratio: Some(1.25),
         judged: Some("within 25 % of the measured increase".to_owned()),
+        check_to_judge_s: None,
     }
 }
 

@@ -239,6 +239,21 @@ fn a_change_that_may_be_nothing_is_said_to_be_so_and_has_no_ratio() {
 }
 
 #[test]
+fn an_increase_that_is_known_badly_says_for_how_long_a_check_would_tell_it() {
+    let said = |check_to_judge_s| {
+        let mut shown = find();
+        shown.what_if = vec![WhatIf { check_to_judge_s, ..change("ph", 3e6, Some(4e6)) }];
+        page(&shown)
+    };
+    let wide = said(Some(125.0));
+    let sentence = "ph: a check of about 3 minutes would judge the prediction: \
+                    <code>--check-seconds 180</code>";
+    assert!(wide.contains(sentence), "{wide}");
+    let others = [said(None), said(Some(1e6))];
+    assert!(others.iter().all(|page| !page.contains("--check-seconds")), "known, and never to be");
+}
+
+#[test]
 fn a_measured_increase_says_which_time_it_is_and_each_has_its_interval() {
     let mut of_cpu = change("ph", 3e6, Some(4e6));
     of_cpu.judged_by = "cpu".to_owned();
