@@ -194,6 +194,27 @@ pub struct WakesOfIdle {
     pub below_600_us: u64,
     /// For 600 us or more.
     pub longer: u64,
+    /// Those for less than 150 us where the CPU had stopped its tick; null if the kernel does not tell.
+    #[serde(default)]
+    pub below_150_us_tickless: Option<u64>,
+}
+
+impl WakesOfIdle {
+    /// How often, in all.
+    pub fn wakes(self) -> u64 {
+        self.below_150_us.saturating_add(self.below_600_us).saturating_add(self.longer)
+    }
+
+    /// Both together; what is not known of one of them is not known of both.
+    fn plus(self, other: Self) -> Self {
+        let tickless = self.below_150_us_tickless.zip(other.below_150_us_tickless);
+        Self {
+            below_150_us: self.below_150_us.saturating_add(other.below_150_us),
+            below_600_us: self.below_600_us.saturating_add(other.below_600_us),
+            longer: self.longer.saturating_add(other.longer),
+            below_150_us_tickless: tickless.map(|(one, other)| one.saturating_add(other)),
+        }
+    }
 }
 
 /// Such wake-ups by what the waker's call was about.
@@ -216,12 +237,7 @@ impl WakesOfIdleByCall {
     /// All of them together.
     pub fn sum(self) -> WakesOfIdle {
         let Self { tcp, unix, pipe, futex, other } = self;
-        let all = [tcp, unix, pipe, futex, other];
-        all.into_iter().fold(WakesOfIdle::default(), |sum, of_one| WakesOfIdle {
-            below_150_us: sum.below_150_us.saturating_add(of_one.below_150_us),
-            below_600_us: sum.below_600_us.saturating_add(of_one.below_600_us),
-            longer: sum.longer.saturating_add(of_one.longer),
-        })
+        [unix, pipe, futex, other].into_iter().fold(tcp, WakesOfIdle::plus)
     }
 }
 

@@ -1,5 +1,5 @@
 //! How many wake-ups across CPUs were of CPUs that had been idle for microseconds, where the counter saw
-//! that: these, and no others, pay more where an idle CPU stops its tick. The rows of longer idle times are
+//! that, and not whether they had stopped their ticks: these, and no others, pay more where an idle CPU stops its tick. The rows of longer idle times are
 //! mostly of that state already, and a CPU that runs another task is not idle.
 
 use oscost_model::program_calls::{
@@ -18,11 +18,15 @@ struct Wakes {
     in_all: u64,
 }
 
-/// The share of an item's wake-ups that were of CPUs that had been idle for less than 150 us; 0 of other
-/// items, and where the counter did not tell. Which of the two items of a mechanism they are in is not
+/// The share of an item's wake-ups that were of CPUs that had been idle for less than 150 us, and perhaps had
+/// stopped their ticks; 0 of other items, where the counter did not tell for how long they had been idle, and
+/// where it told the tick, too. Which of the two items of a mechanism they are in is not
 /// known: both have the same share.
 pub(super) fn share_of_short_idle(name: &str, calls: &ProgramCalls) -> f64 {
     let Some(Wakes { of_idle, in_all }) = wakes_of(name, calls) else { return 0.0 };
+    if of_idle.below_150_us_tickless.is_some() {
+        return 0.0;
+    }
     match in_all {
         0 => 0.0,
         _ => (of_idle.below_150_us as f64 / in_all as f64).min(1.0),
@@ -126,6 +130,10 @@ mod tests {
         assert_eq!(share("wake-up of another program by unix socket", events), 0.25);
         assert_eq!(share("wake-up from another program by unix socket", events), 0.0);
         assert_eq!(share("wake-up across CPUs by TCP", events), 0.25);
+        let tickless = WakesOfIdle { below_150_us_tickless: Some(4), ..short(10) };
+        let tcp = WakesOfIdleByCall { tcp: tickless, ..of_idle };
+        let told = KernelEvents { remote_wakes_of_idle: Some(tcp), ..events };
+        assert_eq!(share("wake-up across CPUs by TCP", told), 0.0, "they have an item");
         let untold = KernelEvents { remote_wakes_of_idle: None, ..events };
         assert_eq!(share("wake-up across CPUs by TCP", untold), 0.0);
         assert_eq!(share_of_short_idle("switch across CPUs", &ProgramCalls::default()), 0.0);

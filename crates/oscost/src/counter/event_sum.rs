@@ -14,7 +14,7 @@ pub struct EventSum([u64; EVENTS]);
 /// The numbers of a `struct events`.
 const EVENTS: usize = 31 + OF_IDLE + 2 * OF_OUTSIDE;
 /// Those of its `of_idle`,
-const OF_IDLE: usize = 15;
+const OF_IDLE: usize = 20;
 /// and of a `struct outside_wakes`.
 const OF_OUTSIDE: usize = 5 + OF_IDLE;
 
@@ -34,6 +34,8 @@ pub struct EventSources {
     pub fault_kinds: bool,
     /// That which tells the pages of a file that a fault maps.
     pub mapped_pages: bool,
+    /// That which tells that a CPU stops its tick.
+    pub ticks: bool,
     /// That of softirqs.
     pub softirqs: bool,
     /// Those of interrupts.
@@ -134,9 +136,9 @@ impl EventSum {
                 pipe: wakes(pipe_after_idle, pipe_after_switch),
                 futex: wakes(futex_after_idle, futex_after_switch),
             }),
-            remote_wakes_of_idle: Some(wakes_of_idle(of_idle)),
-            remote_wakes_of_outside: Some(outside_wakes(of_outside)),
-            remote_wakes_by_outside: Some(outside_wakes(by_outside)),
+            remote_wakes_of_idle: Some(wakes_of_idle(of_idle, sources)),
+            remote_wakes_of_outside: Some(outside_wakes(of_outside, sources)),
+            remote_wakes_by_outside: Some(outside_wakes(by_outside, sources)),
             softirqs: sources.softirqs.then_some(softirqs),
             interrupts: sources.interrupts.then_some(interrupts),
             clock_reads,
@@ -146,9 +148,9 @@ impl EventSum {
 }
 
 /// A `struct outside_wakes`.
-fn outside_wakes(numbers: &[u64]) -> OutsideWakesByCall {
+fn outside_wakes(numbers: &[u64], sources: EventSources) -> OutsideWakesByCall {
     let (wakes, of_idle) = numbers.split_at(5);
-    let by = wakes_of_idle(of_idle);
+    let by = wakes_of_idle(of_idle, sources);
     OutsideWakesByCall {
         tcp: OutsideWakes { wakes: wakes[0], of_idle: by.tcp },
         unix: OutsideWakes { wakes: wakes[1], of_idle: by.unix },
@@ -159,13 +161,14 @@ fn outside_wakes(numbers: &[u64]) -> OutsideWakesByCall {
 }
 
 /// Its `of_idle`, and that of a `struct events`.
-fn wakes_of_idle(numbers: &[u64]) -> WakesOfIdleByCall {
+fn wakes_of_idle(numbers: &[u64], sources: EventSources) -> WakesOfIdleByCall {
     let of_call = |first: usize| WakesOfIdle {
         below_150_us: numbers[first],
         below_600_us: numbers[first + 1],
         longer: numbers[first + 2],
+        below_150_us_tickless: sources.ticks.then_some(numbers[first + 3]),
     };
-    let [tcp, unix, pipe, futex, other] = [0, 3, 6, 9, 12].map(of_call);
+    let [tcp, unix, pipe, futex, other] = [0, 4, 8, 12, 16].map(of_call);
     WakesOfIdleByCall { tcp, unix, pipe, futex, other }
 }
 
@@ -180,7 +183,8 @@ mod tests {
             EventSum::from_bytes(&numbers.collect::<Vec<_>>())
         };
         let sum = of_cpu(1).plus(of_cpu(100));
-        let found = sum.events(EventSources { softirqs: true, ..EventSources::default() });
+        let found =
+            sum.events(EventSources { softirqs: true, ticks: true, ..EventSources::default() });
         let FaultCounts {
             zero_fill,
             huge_zero_fill,
@@ -207,32 +211,41 @@ mod tests {
         assert_eq!(found.remote_wakes_by, Some(by));
         let all = RemoteWakes { after_idle: 612, after_switch: 620 };
         assert_eq!(by.sum(), all);
-        let [tcp, unix, pipe, futex, other] = [163, 169, 175, 181, 187].map(|first| WakesOfIdle {
+        let [tcp, unix, pipe, futex, other] = [163, 171, 179, 187, 195].map(|first| WakesOfIdle {
             below_150_us: first,
             below_600_us: first + 2,
             longer: first + 4,
+            below_150_us_tickless: Some(first + 6),
         });
         let of_idle = WakesOfIdleByCall { tcp, unix, pipe, futex, other };
         assert_eq!(found.remote_wakes_of_idle, Some(of_idle));
-        let all = WakesOfIdle { below_150_us: 875, below_600_us: 885, longer: 895 };
+        let all = WakesOfIdle {
+            below_150_us: 895,
+            below_600_us: 905,
+            longer: 915,
+            below_150_us_tickless: Some(925),
+        };
         assert_eq!(of_idle.sum(), all);
         let outside = |first: u64| {
             let of_call = |at: u64| OutsideWakes {
                 wakes: first + 2 * at,
                 of_idle: WakesOfIdle {
-                    below_150_us: first + 10 + 6 * at,
-                    below_600_us: first + 12 + 6 * at,
-                    longer: first + 14 + 6 * at,
+                    below_150_us: first + 10 + 8 * at,
+                    below_600_us: first + 12 + 8 * at,
+                    longer: first + 14 + 8 * at,
+                    below_150_us_tickless: Some(first + 16 + 8 * at),
                 },
             };
             let [tcp, unix, pipe, futex, other] = [0, 1, 2, 3, 4].map(of_call);
             OutsideWakesByCall { tcp, unix, pipe, futex, other }
         };
         let both = [found.remote_wakes_of_outside, found.remote_wakes_by_outside];
-        assert_eq!(both, [Some(outside(193)), Some(outside(233))]);
-        assert_eq!(outside(193).wakes(), 193 + 195 + 197 + 199 + 201);
+        assert_eq!(both, [Some(outside(203)), Some(outside(253))]);
+        assert_eq!(outside(203).wakes(), 203 + 205 + 207 + 209 + 211);
         assert_eq!(found.clock_reads, None, "they were not asked for");
         assert_eq!(found.mapped_file_pages, None, "the kernel has no such tracepoint");
+        let without_ticks = sum.events(EventSources::default()).remote_wakes_of_idle;
+        assert_eq!(without_ticks.map(|by| by.sum().below_150_us_tickless), Some(None));
         let sources = EventSources { mapped_pages: true, ..EventSources::default() };
         assert_eq!(sum.events(sources).mapped_file_pages, Some(145));
         let functions = ClockFunctions { gettimeofday: false, time: true };

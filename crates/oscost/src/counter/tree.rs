@@ -41,6 +41,9 @@ const FAULT_PROGRAMS: [&str; 5] =
 /// The program that counts the pages of files that faults map (Linux 6.12).
 const MAPPED_PROGRAMS: [&str; 1] = ["see_mapped_pages"];
 
+/// The program that tells whether an idle CPU has stopped its tick.
+const TICK_PROGRAMS: [&str; 1] = ["see_tick_stop"];
+
 /// The program that counts softirqs.
 const SOFTIRQ_PROGRAMS: [&str; 1] = ["count_softirq"];
 
@@ -252,6 +255,7 @@ impl Programs {
             clock_functions,
             fault_kinds: self.attach_where_possible(&FAULT_PROGRAMS),
             mapped_pages: self.attach_where_possible(&MAPPED_PROGRAMS),
+            ticks: self.attach_where_possible(&TICK_PROGRAMS),
             softirqs: self.attach_where_possible(&SOFTIRQ_PROGRAMS),
             interrupts: self.attach_where_possible(INTERRUPT_PROGRAMS),
         };

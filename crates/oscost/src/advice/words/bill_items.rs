@@ -203,6 +203,51 @@ pub(super) const WORDS: &[Word] = &[
         ..ITEM
     },
     Word {
+        word: "wake-up of a tickless CPU",
+        means: "what a wake-up takes more of an idle CPU that had stopped its tick, not by TCP, a \
+                unix socket, a pipe or a futex",
+        matters: "Its price is half of what `switch/cpu-time:by=eventfd,peer_cpu=other,settle_ms=100` \
+                  takes more than without `settle_ms`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "wake-up of a tickless CPU by TCP",
+        means: "what a wake-up from another CPU by a call about a TCP socket takes \
+                more since the CPU was idle, and had stopped its tick",
+        matters: "Its price is half of what `switch/cpu-time:by=tcp,peer_cpu=other,settle_ms=100` \
+                  takes more than without `settle_ms`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "wake-up of a tickless CPU by unix socket",
+        means: "what a wake-up from another CPU by a call about an AF_UNIX socket takes \
+                more since the CPU was idle, and had stopped its tick",
+        matters: "Its price is half of what `switch/cpu-time:by=unix,peer_cpu=other,settle_ms=100` \
+                  takes more than without `settle_ms`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "wake-up of a tickless CPU by futex",
+        means: "what a wake-up from another CPU by a call about a futex takes \
+                more since the CPU was idle, and had stopped its tick",
+        matters: "Its price is half of what `switch/cpu-time:by=futex,peer_cpu=other,settle_ms=100` \
+                  takes more than without `settle_ms`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "wake-up of a tickless CPU by pipe",
+        means: "what a wake-up from another CPU by a call about a pipe takes \
+                more since the CPU was idle, and had stopped its tick",
+        matters: "Its price is half of what `switch/cpu-time:by=pipe,peer_cpu=other,settle_ms=100` \
+                  takes more than without `settle_ms`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
         word: "wake-up after 0.3 ms idle",
         means: "what a wake-up from another CPU, not by TCP, a unix socket, a pipe or a futex, \
                 takes more since the CPU was idle for 150 to 600 us",

@@ -482,7 +482,8 @@ fn a_wake_up_of_a_cpu_whose_idle_time_was_seen_has_its_price_at_both_ends() {
     let prices = PriceList::new(&records, &catalog);
     let cool = CoolPrices::new(&records, &catalog, &prices, MIB);
     let counted = waking_by_tcp(RemoteWakes { after_idle: 30, after_switch: 0 });
-    let tcp = WakesOfIdle { below_150_us: 10, below_600_us: 5, longer: 15 };
+    let tcp =
+        WakesOfIdle { below_150_us: 10, below_600_us: 5, longer: 15, below_150_us_tickless: None };
     let by = WakesOfIdleByCall { tcp, ..WakesOfIdleByCall::default() };
     let events =
         counted.events.map(|events| KernelEvents { remote_wakes_of_idle: Some(by), ..events });

@@ -69,7 +69,8 @@ fn amounts(rows: Vec<Row>, calls: &ProgramCalls) -> Vec<(String, f64, f64, Optio
 #[test]
 fn wake_ups_of_cpus_that_were_idle_for_microseconds_pay_half_a_round_trip_with_the_tick_stopped() {
     // Of all 50 the woken CPU was idle for microseconds in 40.
-    let calls = woken_by_tcp(WakesOfIdle { below_150_us: 40, below_600_us: 5, longer: 0 });
+    let calls =
+        woken_by_tcp(WakesOfIdle { below_150_us: 40, below_600_us: 5, ..WakesOfIdle::default() });
     let end = Some(tick_stopped("tcp"));
     let [wakes, switches] = [30.0 * 10_500.0, 20.0 * 8_500.0];
     let expected = [
@@ -78,6 +79,24 @@ fn wake_ups_of_cpus_that_were_idle_for_microseconds_pay_half_a_round_trip_with_t
         ("switch across CPUs by TCP".to_owned(), switches, switches + 16.0 * 8_500.0, end),
         // What longer idle times add is at one price: their rows are of that state already.
         ("wake-up after 0.3 ms idle by TCP".to_owned(), 35_000.0, 35_000.0, None),
+    ];
+    assert_eq!(amounts(tcp_rows(), &calls), expected);
+}
+
+#[test]
+fn wake_ups_of_cpus_that_are_known_to_have_stopped_their_ticks_pay_that_and_have_no_range() {
+    let calls = woken_by_tcp(WakesOfIdle {
+        below_150_us: 40,
+        below_600_us: 5,
+        below_150_us_tickless: Some(8),
+        ..WakesOfIdle::default()
+    });
+    let at = |name: &str, ns: f64| (name.to_owned(), ns, ns, None);
+    let expected = [
+        at("wake-up across CPUs by TCP", 30.0 * 10_500.0),
+        at("switch across CPUs by TCP", 20.0 * 8_500.0),
+        at("wake-up of a tickless CPU by TCP", 8.0 * 8_500.0),
+        at("wake-up after 0.3 ms idle by TCP", 35_000.0),
     ];
     assert_eq!(amounts(tcp_rows(), &calls), expected);
 }

@@ -358,6 +358,8 @@ int count_switch(__u64 *ctx)
 		idle = the_idle();
 		if (idle && idle->since_ns)
 			idle->total_ns += bpf_ktime_get_ns() - idle->since_ns;
+		if (idle)
+			idle->is_tickless = 0;
 	}
 	return 0;
 }

@@ -249,8 +249,8 @@ enum waker { BY_TCP, BY_UNIX, BY_PIPE, BY_FUTEX, WAKERS, BY_OTHER = WAKERS };
 struct remote_wakes { __u64 after_idle, after_switch; };
 
 // The same, and tasks that began there and are no forks, where the CPU on which they went on was
-// idle: by for how long it had been.
-struct wakes_of_idle { __u64 below_150_us, below_600_us, longer; };
+// idle: by for how long it had been. The last number is of those below 150 us where it had stopped its tick.
+struct wakes_of_idle { __u64 below_150_us, below_600_us, longer, below_150_us_tickless; };
 
 // Wake-ups across CPUs of which one end is a task outside, and those among them of an idle CPU. The
 // last ones are BY_OTHER.
@@ -284,6 +284,7 @@ struct path_buffer { __u64 words[PATH_BYTES / 8 + 1]; };
 struct idle {
 	__u64 since_ns;         // When a CPU switched to its idle task; 0 if not seen.
 	__u64 total_ns;         // For how long it has been idle before.
+	__u64 is_tickless;      // Whether it has stopped its tick since then.
 	// When calls have returned there last, in the time that it was busy.
 	__u64 returned_ns[RETURNS];
 };

@@ -95,12 +95,27 @@ static __noinline int count_wake_of_idle(struct wakes_of_idle *of_idle, __u64 by
 	asm volatile("" : "+r"(by));
 	if (by > BY_OTHER)
 		return 0;
-	if (idle_ns < SHORT_IDLE_NS)
+	if (idle_ns < SHORT_IDLE_NS) {
 		count(&of_idle[by].below_150_us);
-	else if (idle_ns < MEDIUM_IDLE_NS)
+		if (idle->is_tickless)
+			count(&of_idle[by].below_150_us_tickless);
+	} else if (idle_ns < MEDIUM_IDLE_NS) {
 		count(&of_idle[by].below_600_us);
-	else
+	} else {
 		count(&of_idle[by].longer);
+	}
+	return 0;
+}
+
+// Attached where the kernel has the tracepoint, as those of faults. An idle CPU stops its tick after its
+// idle task has the CPU, and starts it before another task has.
+SEC("raw_tp/tick_stop")
+int see_tick_stop(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct idle *idle = the_idle();
+
+	if (idle && (int)ctx->args[0])
+		idle->is_tickless = 1;
 	return 0;
 }
 

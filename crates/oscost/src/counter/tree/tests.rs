@@ -4,7 +4,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
-use oscost_model::program_calls::{RemoteWakesByCall, WakesOfIdle, WakesOfIdleByCall};
+use oscost_model::program_calls::{RemoteWakesByCall, WakesOfIdle};
 
 use super::*;
 use crate::counter::c_library::c_library_of_process;
@@ -156,7 +156,8 @@ fn nothing_begins_or_wakes_on_another_cpu_where_all_are_on_one() {
     let woken = [events.remote_wakes_after_idle, events.remote_wakes_after_switch];
     assert_eq!((begun, woken), ([Some(0); 2], [Some(0); 2]), "{events:?}");
     assert_eq!(events.remote_wakes_by, Some(RemoteWakesByCall::default()));
-    assert_eq!(events.remote_wakes_of_idle, Some(WakesOfIdleByCall::default()));
+    let of_idle = events.remote_wakes_of_idle.map(|by| by.sum().wakes());
+    assert_eq!(of_idle, Some(0), "{events:?}");
     shell.end();
 }
 
@@ -289,13 +290,63 @@ fn a_write_after_two_milliseconds_wakes_a_reader_whose_cpu_was_idle_for_as_long(
     let events = counter.end().unwrap().events.unwrap();
     let (by, of_idle) = (events.remote_wakes_by.unwrap(), events.remote_wakes_of_idle.unwrap());
     let in_all = by.pipe.after_idle + by.pipe.after_switch;
-    let WakesOfIdle { below_150_us, below_600_us, longer } = of_idle.pipe;
-    let was_idle = below_150_us + below_600_us + longer;
+    let WakesOfIdle { below_150_us, longer, below_150_us_tickless, .. } = of_idle.pipe;
+    assert!(below_150_us_tickless.is_none_or(|times| times <= below_150_us), "{events:?}");
+    let was_idle = of_idle.pipe.wakes();
     assert!(in_all >= WRITES / 2, "{events:?}");
     assert!(was_idle <= in_all, "{events:?}");
     // Other tests, and tasks of other programs, may run on that CPU meanwhile.
     let is_busy = by.pipe.after_idle < WRITES / 2;
     assert!(is_busy || longer >= WRITES / 10, "{events:?}");
+}
+
+/// Two threads on two CPUs that wake each other by pipes so often, after both have slept.
+fn take_turns_after_a_rest([one, other]: [usize; 2], rounds: u64) {
+    let (mut first_reader, mut second_writer) = std::io::pipe().unwrap();
+    let (mut second_reader, mut first_writer) = std::io::pipe().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            pin(other);
+            let mut byte = [0];
+            while second_reader.read(&mut byte).unwrap() > 0 {
+                second_writer.write_all(&byte).unwrap();
+            }
+        });
+        scope.spawn(move || {
+            pin(one);
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            let mut byte = [1];
+            for _ in 0..rounds {
+                first_writer.write_all(&byte).unwrap();
+                first_reader.read_exact(&mut byte).unwrap();
+            }
+        });
+    });
+}
+
+#[test]
+fn a_cpu_that_stops_its_tick_while_it_is_idle_is_seen() {
+    const ROUNDS: u64 = 1_000;
+    const ATTEMPTS: u32 = 10;
+    let Some(cpus) = two_cpus() else { return };
+    let is_off = fs::read_to_string("/proc/cmdline").is_ok_and(|it| it.contains("nohz=off"));
+    let mut seen = Vec::new();
+    // Other tests, which free what RCU frees, keep the ticks of both CPUs, or run there.
+    for _ in 0..ATTEMPTS {
+        let Some(mut counter) = counter() else { return };
+        counter.begin_process(std::process::id(), false).unwrap();
+        take_turns_after_a_rest(cpus, ROUNDS);
+        let of_idle = counter.end().unwrap().events.unwrap().remote_wakes_of_idle.unwrap().pipe;
+        let Some(tickless) = of_idle.below_150_us_tickless.filter(|_| !is_off) else {
+            return println!("skipped: the kernel does not tell it, or never stops the tick");
+        };
+        assert!(tickless <= of_idle.below_150_us, "{of_idle:?}");
+        if tickless > ROUNDS / 2 {
+            return;
+        }
+        seen.push(of_idle);
+    }
+    panic!("{seen:?}");
 }
 
 #[test]

@@ -167,12 +167,15 @@ fn wakes_by_call(by: RemoteWakesByCall) -> String {
 /// one; `None` where that was not counted, or none was idle.
 fn after_idle(events: &KernelEvents) -> Option<String> {
     let all = events.remote_wakes_of_idle?.sum();
-    let WakesOfIdle { below_150_us, below_600_us, longer } = all;
-    (all != WakesOfIdle::default()).then(|| {
+    let WakesOfIdle { below_150_us, below_600_us, longer, below_150_us_tickless } = all;
+    (all.wakes() > 0).then(|| {
         format!(
             "a CPU had been idle when a task on another one woke a task there, for less than 150 us \
-             {}, for 150 to 600 us {}, for longer {}",
+             {}{}, for 150 to 600 us {}, for longer {}",
             number_of(below_150_us, "time"),
+            below_150_us_tickless.filter(|_| below_150_us > 0).map_or_else(String::new, |times| {
+                format!(" (with its tick stopped {})", number_of(times, "time"))
+            }),
             number_of(below_600_us, "time"),
             number_of(longer, "time")
         )
@@ -352,10 +355,19 @@ mod tests {
             };
             KernelEvents { remote_wakes_of_idle: Some(by), ..KernelEvents::default() }
         };
-        let wakes = WakesOfIdle { below_150_us: 3, below_600_us: 1, longer: 20 };
+        let wakes =
+            WakesOfIdle { below_150_us: 3, below_600_us: 1, longer: 20, ..Default::default() };
+        let with_tick = WakesOfIdle { below_150_us_tickless: Some(0), ..WakesOfIdle::default() };
         let expected = "a CPU had been idle when a task on another one woke a task there, for less \
                         than 150 us 3 times, for 150 to 600 us 1 time, for longer 40 times";
         assert_eq!(event_lines(&of_idle(wakes))[1..], [expected]);
+        let told = WakesOfIdle { below_150_us_tickless: Some(2), ..wakes };
+        let by = WakesOfIdleByCall { futex: told, ..WakesOfIdleByCall::default() };
+        let by = WakesOfIdleByCall { other: with_tick, tcp: with_tick, ..by };
+        let by = WakesOfIdleByCall { unix: with_tick, pipe: with_tick, ..by };
+        let told = KernelEvents { remote_wakes_of_idle: Some(by), ..KernelEvents::default() };
+        let line = event_lines(&told)[1].clone();
+        assert!(line.contains("150 us 3 times (with its tick stopped 2 times), for 150"), "{line}");
         assert_eq!(event_lines(&of_idle(WakesOfIdle::default())).len(), 1);
     }
 

@@ -26,8 +26,7 @@ fn wait_for_sleep(pid: u32) {
 
 /// How many of these wake-ups were of an idle CPU.
 fn of_idle(wakes: OutsideWakes) -> u64 {
-    let WakesOfIdle { below_150_us, below_600_us, longer } = wakes.of_idle;
-    below_150_us + below_600_us + longer
+    wakes.of_idle.wakes()
 }
 
 #[test]
@@ -57,7 +56,7 @@ fn who_wakes_a_process_from_outside_on_another_cpu_and_is_woken_by_it_is_counted
     assert!((LINES / 2..=2 * LINES).contains(&found.wakes), "{events:?}");
     assert!(of_idle(found) <= found.wakes, "{events:?}");
     let by = [of_outside.tcp, of_outside.unix, of_outside.futex];
-    assert_eq!(by, [OutsideWakes::default(); 3], "{events:?}");
+    assert!(by.iter().all(|it| it.wakes == 0 && of_idle(*it) == 0), "{events:?}");
     // It has no other task that it could wake.
     assert_eq!(events.remote_wakes_by, Some(RemoteWakesByCall::default()), "{events:?}");
     let Some(by_outside) = events.remote_wakes_by_outside else {
