@@ -327,7 +327,7 @@ fn take_turns_after_a_rest([one, other]: [usize; 2], rounds: u64) {
 #[test]
 fn a_cpu_that_stops_its_tick_while_it_is_idle_is_seen() {
     const ROUNDS: u64 = 1_000;
-    const ATTEMPTS: u32 = 10;
+    const ATTEMPTS: u32 = 40;
     let Some(cpus) = two_cpus() else { return };
     let is_off = fs::read_to_string("/proc/cmdline").is_ok_and(|it| it.contains("nohz=off"));
     let mut seen = Vec::new();
