@@ -134,10 +134,10 @@ pub struct Disturbance {
     pub run_delay_ns: Option<u64>,
     /// Stolen time of this CPU, in ticks of USER_HZ (`/proc/stat`).
     pub steal_ticks: Option<u64>,
-    /// Wall time between the readings of the stolen time, in nanoseconds: longer than `wall_ns` where
-    /// ops have preparations, or arms take turns. Null if it was not measured.
+    /// Time between the readings of the stolen time in which this CPU was not idle, stolen time
+    /// included, in the same ticks: with what lies between the batches. Null if it was not measured.
     #[serde(default)]
-    pub steal_wall_ns: Option<u64>,
+    pub busy_ticks: Option<u64>,
     /// Throttled periods of the cgroup (`cpu.stat`).
     pub throttled_periods: Option<u64>,
     /// Whether context switches could not be counted, so that no batch was rejected for them.

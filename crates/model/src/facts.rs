@@ -281,6 +281,10 @@ pub struct Snapshot {
     pub steal_ticks: Option<u64>,
     /// All time of this CPU, idle and stolen time included, in 1/100 s (`/proc/stat`).
     pub total_ticks: Option<u64>,
+    /// Time of this CPU in which it was neither idle nor waited for a disk, stolen time included, in 1/100
+    /// s (`/proc/stat`).
+    #[serde(default)]
+    pub busy_ticks: Option<u64>,
     /// Share of the last 10 s in which some task waited, in % (`/proc/pressure/cpu`).
     pub pressure_cpu_some_avg10_pct: Option<f64>,
     /// Interrupts on this CPU (`/proc/interrupts`, the sum of its column).

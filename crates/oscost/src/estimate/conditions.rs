@@ -90,13 +90,17 @@ pub(super) fn peer_conditions(
 }
 
 /// The share of the time of workers that the hypervisor took, in per cent; `None` if none reported it.
-/// The kernel counts it for a CPU: it is that of all which a worker did meanwhile, such as the walks
-/// between its batches, and not of the timed part alone.
+/// The kernel counts it for a CPU, and it grows while that is not idle: it is a share of that time, with all
+/// that a worker did meanwhile, such as the walks between its batches. Workers of an older version tell the
+/// timed part alone.
 fn stolen_pct<'a>(workers: impl Iterator<Item = &'a Disturbance>) -> Option<f64> {
-    let reported = workers.filter_map(|worker| Some((worker.steal_ticks?, worker.steal_wall_ns?)));
-    let (ticks, wall_ns) =
-        reported.fold((0, 0), |sum, (ticks, wall_ns)| (sum.0 + ticks, sum.1 + wall_ns));
-    (wall_ns > 0).then(|| 100.0 * ticks as f64 * USER_HZ_TICK_NS / wall_ns as f64)
+    let reported = workers.filter_map(|worker| {
+        let busy_ns = worker.busy_ticks.map(|ticks| ticks as f64 * USER_HZ_TICK_NS);
+        let stolen_ns = worker.steal_ticks? as f64 * USER_HZ_TICK_NS;
+        Some((stolen_ns, busy_ns.unwrap_or(worker.wall_ns as f64)))
+    });
+    let (stolen_ns, of_ns) = reported.fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    (of_ns > 0.0).then(|| 100.0 * stolen_ns / of_ns)
 }
 
 /// The noise class, by the share of the time that workers did not get.
@@ -150,20 +154,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stolen_time_is_a_share_of_all_that_a_worker_did_meanwhile() {
-        let worker = |wall_ns, steal_ticks, steal_wall_ns| Disturbance {
-            wall_ns,
+    fn stolen_time_is_a_share_of_the_time_in_which_the_cpu_was_not_idle() {
+        let worker = |wall_ms: u64, steal_ticks, busy_ticks| Disturbance {
+            wall_ns: 1_000_000 * wall_ms,
             steal_ticks,
-            steal_wall_ns,
+            busy_ticks,
             ..Disturbance::default()
         };
         // A tenth of a second was timed in two with walks between the batches, and 4 ticks were stolen.
-        let walks = worker(100_000_000, Some(4), Some(2_000_000_000));
+        let walks = worker(100, Some(4), Some(200));
         assert_eq!(stolen_pct([walks].iter()), Some(2.0));
-        let idle = worker(100_000_000, Some(0), Some(2_000_000_000));
-        assert_eq!(stolen_pct([walks, idle].iter()), Some(1.0));
-        let not_pinned = worker(5_000_000_000, None, None);
+        assert_eq!(stolen_pct([walks, worker(100, Some(0), Some(200))].iter()), Some(1.0));
+        let not_pinned = worker(5_000, None, None);
         assert_eq!(stolen_pct([walks, not_pinned].iter()), Some(2.0));
         assert_eq!(stolen_pct([not_pinned].iter()), None);
+        let older = worker(1_000, Some(10), None);
+        assert_eq!(stolen_pct([older].iter()), Some(10.0));
+        assert_eq!(stolen_pct([walks, walks, older].iter()), Some(100.0 * 18.0 / 500.0));
+        assert_eq!(stolen_pct([worker(0, Some(0), Some(0))].iter()), None);
     }
 }

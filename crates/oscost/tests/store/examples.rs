@@ -174,7 +174,7 @@ pub(crate) fn worker(row: u32, samples: u32) -> Entry {
             cpu_ns: 19_900_000,
             run_delay_ns: Some(0),
             steal_ticks: None,
-            steal_wall_ns: Some(2_000_000_000),
+            busy_ticks: None,
             throttled_periods: None,
             switches_uncounted: false,
             usage: None,

@@ -238,7 +238,7 @@ pub fn merge(one: Disturbance, other: Disturbance) -> Disturbance {
         cpu_ns: one.cpu_ns + other.cpu_ns,
         run_delay_ns: sum(one.run_delay_ns, other.run_delay_ns),
         steal_ticks: sum(one.steal_ticks, other.steal_ticks),
-        steal_wall_ns: sum(one.steal_wall_ns, other.steal_wall_ns),
+        busy_ticks: sum(one.busy_ticks, other.busy_ticks),
         throttled_periods: sum(one.throttled_periods, other.throttled_periods),
         switches_uncounted: one.switches_uncounted || other.switches_uncounted,
         // It is measured once, after the last of them.

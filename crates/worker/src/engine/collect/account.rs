@@ -62,7 +62,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
                 .zip(opened.run_delay_ns)
                 .map(|(now, then)| now.saturating_sub(then)),
             steal_ticks: None,
-            steal_wall_ns: None,
+            busy_ticks: None,
             throttled_periods: None,
             switches_uncounted: self.switches_unknown,
             usage: self.usage_since(opened),

@@ -13,6 +13,7 @@ const MAX_INTERRUPTS_BYTES: usize = 512 << 10;
 /// `user nice system idle iowait irq softirq steal`; the guest times after them are contained in
 /// `user` and `nice`.
 const STAT_COLUMNS: usize = 8;
+const IDLE_COLUMNS: std::ops::Range<usize> = 3..5;
 
 /// Reads all counters that are readable.
 pub(in crate::facts) fn take(roots: &Roots, cpu: u32) -> Snapshot {
@@ -28,6 +29,7 @@ pub(in crate::facts) fn take(roots: &Roots, cpu: u32) -> Snapshot {
         cpu,
         steal_ticks: ticks.map(|ticks| ticks.steal),
         total_ticks: ticks.map(|ticks| ticks.total),
+        busy_ticks: ticks.map(|ticks| ticks.busy),
         pressure_cpu_some_avg10_pct: pressure.and_then(|text| some_avg10(&text)),
         interrupts: interrupts.and_then(|text| column_sum(&text, cpu)),
         throttled_periods: throttling.periods,
@@ -48,6 +50,8 @@ pub(in crate::facts) struct CpuTicks {
     /// Those in which the hypervisor ran another guest.
     pub(in crate::facts) steal: u64,
     pub(in crate::facts) total: u64,
+    /// Those in which it was neither idle nor waited for a disk.
+    pub(in crate::facts) busy: u64,
 }
 
 /// The ticks of one CPU.
@@ -58,7 +62,9 @@ pub(in crate::facts) fn ticks(stat: &str, cpu: u32) -> Option<CpuTicks> {
     let columns: Vec<u64> = columns.collect::<Result<_, _>>().ok()?;
     let steal = *columns.get(STAT_COLUMNS - 1)?;
     let total = columns.iter().try_fold(0, |sum: u64, ticks| sum.checked_add(*ticks))?;
-    Some(CpuTicks { steal, total })
+    let idle =
+        columns.get(IDLE_COLUMNS)?.iter().try_fold(0, |sum: u64, it| sum.checked_add(*it))?;
+    Some(CpuTicks { steal, total, busy: total.checked_sub(idle)? })
 }
 
 /// `some avg10=0.07 avg60=...`, in percent.
@@ -88,8 +94,8 @@ mod tests {
     fn cpu_1_is_not_confused_with_cpu_10() {
         let stat =
             "cpu  9 9 9 9 9 9 9 9 0 0\ncpu10 1 1 1 1 1 1 1 5 0 0\ncpu1 1 2 3 4 5 6 7 8 9 9\n";
-        assert_eq!(ticks(stat, 1), Some(CpuTicks { steal: 8, total: 36 }));
-        assert_eq!(ticks(stat, 10), Some(CpuTicks { steal: 5, total: 12 }));
+        assert_eq!(ticks(stat, 1), Some(CpuTicks { steal: 8, total: 36, busy: 27 }));
+        assert_eq!(ticks(stat, 10), Some(CpuTicks { steal: 5, total: 12, busy: 10 }));
         assert_eq!(ticks(stat, 2), None);
     }
 

@@ -1,7 +1,5 @@
 //! What timed workers of one arm and of several have in common.
 
-use std::time::Instant;
-
 use oscost_model::facts::Snapshot;
 use oscost_model::protocol::{Event, Order};
 use oscost_model::seed::Seed;
@@ -71,33 +69,25 @@ pub(super) fn check_group_limit(id: u64, plan: &BatchPlan, groups: u32) -> Resul
     Err(failure(id, reason))
 }
 
-/// The disturbance counters of the measured CPU, and when they were read.
-pub(super) struct SystemCounters {
-    read_at: Instant,
-    snapshot: Snapshot,
-}
-
-/// Those of now; `None` if the worker is not pinned.
-pub(super) fn system_counters(spec: &WorkerSpec) -> Option<SystemCounters> {
-    let snapshot = spec.cpu.map(facts::disturbances)?;
-    Some(SystemCounters { read_at: Instant::now(), snapshot })
+/// The disturbance counters of the measured CPU; `None` if the worker is not pinned.
+pub(super) fn system_counters(spec: &WorkerSpec) -> Option<Snapshot> {
+    spec.cpu.map(facts::disturbances)
 }
 
 /// Adds what the system's counters show for the timed part and what lies between its batches.
 pub(super) fn with_system_counters(
     spec: &WorkerSpec,
     account: Disturbance,
-    before: Option<SystemCounters>,
+    before: Option<Snapshot>,
 ) -> Disturbance {
     let Some((before, after)) = before.zip(system_counters(spec)) else { return account };
     let increase = |of: fn(&Snapshot) -> Option<u64>| {
-        let (earlier, now) = (of(&before.snapshot)?, of(&after.snapshot)?);
+        let (earlier, now) = (of(&before)?, of(&after)?);
         Some(now.saturating_sub(earlier))
     };
-    let wall = after.read_at.duration_since(before.read_at);
     Disturbance {
         steal_ticks: increase(|snapshot| snapshot.steal_ticks),
-        steal_wall_ns: Some(wall.as_nanos() as u64),
+        busy_ticks: increase(|snapshot| snapshot.busy_ticks),
         throttled_periods: increase(|snapshot| snapshot.throttled_periods),
         ..account
     }
