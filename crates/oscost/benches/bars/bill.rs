@@ -14,7 +14,7 @@
 //!
 //! Words after `bill`, `bill-what-if` and `bill-ph` choose programs; a command after `--` is the only one,
 //! and `held-out` stands for six commands that were not used while bills were built. `bill-what-if N PROGRAMS`
-//! checks each change for N seconds at most, instead of 240.
+//! checks each change for N seconds.
 
 mod count_comparison;
 mod counter_cost;
@@ -59,8 +59,8 @@ impl BillBars {
             Self::Ranges => ranges::holds(&tool, &chosen_programs(words)?),
             Self::WhatIf => {
                 let (seconds, words) = match words.split_first() {
-                    Some((first, rest)) if first.parse::<u32>().is_ok() => (first.as_str(), rest),
-                    _ => (what_if::CHECK_SECONDS, words),
+                    Some((first, rest)) if first.parse::<u32>().is_ok() => (Some(&first[..]), rest),
+                    _ => (None, words),
                 };
                 what_if::holds(&tool, &chosen_programs(words)?, seconds)
             }

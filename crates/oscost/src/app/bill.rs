@@ -72,8 +72,10 @@ pub struct Request {
     /// Further treatments, of which is asked what they would add; or other prices: `prices=RUN`, or
     /// `at=HOST`.
     pub what_if: Vec<String>,
-    /// At most how long each prediction of what treatments would add is checked by a measurement, in
-    /// seconds; `None` for no check.
+    /// Whether the predictions of what treatments would add are checked by a measurement.
+    pub check: bool,
+    /// How long the check of one takes, in seconds; `None` for as long as the predicted increase needs,
+    /// within bounds.
     pub check_seconds: Option<u32>,
     /// Whether the bill is kept with its predictions before they are checked.
     pub keep: bool,
@@ -210,6 +212,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         cpu: request.cpu,
         mode_times,
         price_seconds: request.price_seconds,
+        is_checked: request.check,
         check_seconds: request.check_seconds,
         is_kept: request.keep,
         runs_interrupted,

@@ -8,6 +8,9 @@ const TOLERANCE_PCT: f64 = 25.0;
 /// would decide.
 const MAX_HALF_WIDTH_PCT: f64 = 25.0;
 
+/// Half of the interval that a longer measurement aims at: the spread of trials is known badly itself.
+const AIMED_HALF_WIDTH_PCT: f64 = 20.0;
+
 /// The judgement on a prediction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
@@ -27,7 +30,7 @@ pub fn is_known_to_judge(measured: &Amount) -> bool {
 /// narrows with the root of the time. `None` where nothing was added, or its interval suffices.
 pub fn times_longer_to_judge(measured: &Amount) -> Option<f64> {
     let half_pct = half_width_pct(measured).filter(|_| measured.ns > 0.0)?;
-    (half_pct > MAX_HALF_WIDTH_PCT).then(|| (half_pct / MAX_HALF_WIDTH_PCT).powi(2))
+    (half_pct > MAX_HALF_WIDTH_PCT).then(|| (half_pct / AIMED_HALF_WIDTH_PCT).powi(2))
 }
 
 /// Half of the interval of a positive increase, in per cent of it.
@@ -139,7 +142,7 @@ mod tests {
         let unknown = text(100.0, 100.0, None);
         assert_eq!(unknown, "not judged: the measured increase has no interval");
         let times = |ns: f64, ends| times_longer_to_judge(&Amount { ns, ci95: Some(ends) });
-        assert_eq!(times(100.0, [50.0, 150.0]), Some(4.0));
+        assert_eq!(times(100.0, [40.0, 160.0]), Some(9.0));
         assert_eq!(times(100.0, [75.0, 125.0]), None, "it is known well enough");
         assert_eq!(times(-100.0, [-150.0, -50.0]), None, "nothing was added");
         for measured_ns in [0.0, -5.0] {

@@ -95,12 +95,11 @@ pub(super) struct Arguments {
     /// What would this change add? May be repeated.
     #[arg(long, value_name = "CHANGE", conflicts_with_all = ["bills", "pid"])]
     what_if: Vec<String>,
-    /// Measure what the treatments of `--what-if` add, in one to four minutes for each, and judge the
-    /// predictions.
+    /// Measure what the treatments of `--what-if` add, and judge the predictions.
     #[arg(long, requires = "what_if")]
     check: bool,
-    /// At most how long each of them is measured, in seconds, if the predicted increase needs as long
-    /// [default: 240].
+    /// How long the check of each change takes, in seconds [default: as long as the predicted increase
+    /// needs, 60 to 240].
     #[arg(long, value_name = "N", requires = "check",
           value_parser = clap::value_parser!(u32).range(10..=86_400))]
     check_seconds: Option<u32>,
@@ -195,7 +194,8 @@ impl Arguments {
             treatments: self.treat.clone(),
             cpu: self.cpu,
             what_if: self.what_if.clone(),
-            check_seconds: self.check.then(|| self.check_seconds.unwrap_or(CHECK_SECONDS)),
+            check: self.check,
+            check_seconds: self.check_seconds,
             keep: !self.no_store,
             trials: self.trials,
             prices: self.prices.clone(),
@@ -223,9 +223,6 @@ impl Arguments {
         }
     }
 }
-
-/// At most how long a prediction is checked without `--check-seconds`: who asks for a check waits for it.
-const CHECK_SECONDS: u32 = 240;
 
 /// How long a process is watched without `--for`.
 const WATCH_TIME: Duration = Duration::from_secs(10);

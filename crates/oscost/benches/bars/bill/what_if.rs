@@ -13,16 +13,14 @@ use super::tool::Tool;
 
 /// The changes.
 const CHANGES: [&str; 3] = ["seccomp=docker", "ebpf=empty", "ph"];
-/// At most how long a check of one change takes, in seconds, as `oscost bill` has it.
-pub(super) const CHECK_SECONDS: &str = "240";
 /// So many predictions are within 25 % of the measured increase.
 const MIN_GOOD: usize = 8;
 
-/// Predicts and checks each change for each program, for so many seconds at most; whether no bar has failed.
+/// Predicts and checks each change for each program, for so many seconds; whether no bar has failed.
 pub(super) fn holds(
     tool: &Tool,
     programs: &[BilledProgram],
-    check_seconds: &str,
+    check_seconds: Option<&str>,
 ) -> anyhow::Result<bool> {
     tool.measure_price_list()?;
     println!(
@@ -64,7 +62,7 @@ struct Answer {
 
 /// The answers of all changes, by one bill. A change that cannot be attached here is refused before the
 /// program runs: then each has its own bill.
-fn answers(tool: &Tool, program: &BilledProgram, check_seconds: &str) -> Vec<Answer> {
+fn answers(tool: &Tool, program: &BilledProgram, check_seconds: Option<&str>) -> Vec<Answer> {
     let predicted = |changes: &[&str]| predicted(tool, program, changes, check_seconds);
     let of_one = |change| Answer {
         change,
@@ -81,11 +79,14 @@ fn predicted(
     tool: &Tool,
     program: &BilledProgram,
     changes: &[&str],
-    check_seconds: &str,
+    check_seconds: Option<&str>,
 ) -> anyhow::Result<Bill> {
     tool.prepare(program)?;
     let asked = changes.iter().flat_map(|change| ["--what-if", *change]);
-    let options: Vec<&str> = asked.chain(["--check", "--check-seconds", check_seconds]).collect();
+    let options: Vec<&str> = asked
+        .chain(["--check"])
+        .chain(check_seconds.into_iter().flat_map(|it| ["--check-seconds", it]))
+        .collect();
     tool.bill(&options, program)
 }
 

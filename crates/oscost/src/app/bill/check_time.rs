@@ -7,16 +7,17 @@ use oscost_model::bill::{BilledTrials, WhatIf};
 use oscost_model::program::REAL;
 use oscost_stats::interval::NORMAL_95;
 
-/// What a check of a command takes at least, in seconds, unless it is to end before.
+/// What a check of a command takes at least, in seconds ...
 const MIN_S: f64 = 60.0;
+/// ... and at most, for each change: who asks for one waits for it.
+const MAX_S: f64 = 240.0;
 /// What half of the interval is to be of the increase. A quarter suffices to judge: the spread of the
 /// trials is known badly itself.
 const HALF_WIDTH_SHARE: f64 = 0.2;
 
-/// The seconds, at most these, in which pairs of trials tell the predicted increase to a fifth of itself, as
-/// far as the bill's own trials tell how much they differ in the time that is judged.
-pub(super) fn check_seconds(what_if: &WhatIf, trials: &BilledTrials, most_s: f64) -> f64 {
-    let least_s = MIN_S.min(most_s);
+/// The seconds in which pairs of trials tell the predicted increase to a fifth of itself, as far as the
+/// bill's own trials tell how much they differ in the time that is judged.
+pub(super) fn check_seconds(what_if: &WhatIf, trials: &BilledTrials) -> f64 {
     let is_of_real = what_if.judged_by == REAL;
     let increase = match is_of_real {
         true => &what_if.predicted_real_ns,
@@ -24,12 +25,16 @@ pub(super) fn check_seconds(what_if: &WhatIf, trials: &BilledTrials, most_s: f64
     };
     let spread_s = if is_of_real { trials.real.sd } else { least_spread_s(trials) };
     let half_width_s = HALF_WIDTH_SHARE * increase.ns * 1e-9;
-    let Some(spread_s) = spread_s.filter(|_| half_width_s > 0.0) else { return least_s };
+    let Some(spread_s) = spread_s.filter(|_| half_width_s > 0.0) else { return MIN_S };
     // The difference of two trials has the variance of both. The increase is the median over pairs,
     // whose variance is pi/2 times that of a mean where they differ normally.
     let pairs = FRAC_PI_2 * 2.0 * (NORMAL_95 * spread_s / half_width_s).powi(2);
-    let pair_s = 2.0 * trials.real.mean + what_if.predicted_real_ns.ns * 1e-9;
-    (pairs * pair_s).clamp(least_s, most_s)
+    (pairs * pair_seconds(what_if, trials)).clamp(MIN_S, MAX_S)
+}
+
+/// What a trial with a change and one without it take together, in seconds.
+pub(super) fn pair_seconds(what_if: &WhatIf, trials: &BilledTrials) -> f64 {
+    2.0 * trials.real.mean + what_if.predicted_real_ns.ns * 1e-9
 }
 
 /// What trials differ by in the system time or in the CPU time of both modes, by either of which a check
@@ -75,7 +80,7 @@ mod tests {
     #[test]
     fn a_check_takes_as_long_as_the_predicted_increase_needs() {
         let of = |increase_ms: f64, trials: &BilledTrials| {
-            check_seconds(&prediction(SYSTEM, increase_ms), trials, 240.0)
+            check_seconds(&prediction(SYSTEM, increase_ms), trials)
         };
         let mut uneven = trials(10);
         // Pairs of 1.012 s: pi/2 x 2 x (1.96 x 10.005 / 2.4)^2.
@@ -85,10 +90,6 @@ mod tests {
         assert_eq!(of(100.0, &uneven), 60.0, "the least");
         assert_eq!(of(1.0, &uneven), 240.0, "the most");
         assert_eq!(of(-1.0, &uneven), 60.0, "no increase");
-        for (most_s, seconds) in [(30.0, 30.0), (200.0, 200.0), (900.0, needed)] {
-            assert_eq!(check_seconds(&prediction(SYSTEM, 12.0), &uneven, most_s), seconds);
-        }
-        assert_eq!(check_seconds(&prediction(SYSTEM, -1.0), &uneven, 30.0), 30.0, "no increase");
         // Ticks spread the system time, and not the CPU time.
         uneven.real.sd = Some(0.001);
         assert_eq!(of(12.0, &uneven), 60.0);
@@ -100,12 +101,12 @@ mod tests {
     fn a_check_by_real_time_takes_as_long_as_that_needs() {
         let mut uneven = trials(10);
         (uneven.system.sd, uneven.real.sd) = (Some(0.001), Some(0.02));
-        let of_real = || check_seconds(&prediction(REAL, 24.0), &uneven, 240.0);
-        assert_eq!(check_seconds(&prediction(SYSTEM, 24.0), &uneven, 240.0), 60.0);
+        let of_real = || check_seconds(&prediction(REAL, 24.0), &uneven);
+        assert_eq!(check_seconds(&prediction(SYSTEM, 24.0), &uneven), 60.0);
         // Pairs of 1.024 s: pi/2 x 2 x (1.96 x 20 / 4.8)^2.
         let needed = of_real();
         assert!((needed - 214.548).abs() < 0.01, "{needed}");
         uneven.real.sd = None;
-        assert_eq!(check_seconds(&prediction(REAL, 24.0), &uneven, 240.0), 60.0, "a single trial");
+        assert_eq!(check_seconds(&prediction(REAL, 24.0), &uneven), 60.0, "a single trial");
     }
 }

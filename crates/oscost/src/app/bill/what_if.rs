@@ -3,7 +3,7 @@
 //! All predictions are made, told and kept before the first check.
 
 use oscost_model::bill::{
-    Amount, Bill, MeasuredIncrease, MissingWhatIf, OtherPrices, PriceRun, WhatIf,
+    Amount, Bill, BilledTrials, MeasuredIncrease, MissingWhatIf, OtherPrices, PriceRun, WhatIf,
 };
 use oscost_model::call_names::Arch;
 use oscost_model::program::{CPU, REAL, SYSTEM};
@@ -11,7 +11,7 @@ use oscost_model::record::Record;
 use oscost_model::target::Target;
 
 use super::added_costs::{MeasuredCosts, after_walk, doubt_of};
-use super::check_time::check_seconds;
+use super::check_time::{check_seconds, pair_seconds};
 use super::further_change::{FurtherChange, names};
 use super::increase::{ComparedProgram, measured_increase};
 use super::other_prices::{self, OtherMachine};
@@ -72,9 +72,9 @@ impl WhatIfContext<'_> {
                 bill.missing_what_if.push(MissingWhatIf { change: text.clone(), reason });
             }
         }
-        let Some(most_s) = self.check_seconds.filter(|_| !targets.is_empty()) else {
+        if !self.is_checked || targets.is_empty() {
             return interrupted.is_some();
-        };
+        }
         if self.is_kept {
             bill.ended = timestamp();
             bills::keep(bill, observer);
@@ -83,10 +83,7 @@ impl WhatIfContext<'_> {
         for (what_if, target) in what_if.iter_mut().zip(targets) {
             let checked = match &interrupted {
                 Some(reason) => Err(Failure::from(reason.clone())),
-                None => {
-                    let seconds = check_seconds(what_if, trials, f64::from(most_s));
-                    self.check(what_if, seconds, target, observer)
-                }
+                None => self.check(what_if, trials, target, observer),
             };
             if let Err(Failure { reason, is_interrupt }) = checked {
                 interrupted = interrupted.or_else(|| is_interrupt.then(|| reason.clone()));
@@ -182,15 +179,17 @@ impl WhatIfContext<'_> {
         Ok(what_if)
     }
 
-    /// Measures what treatments add to the program for so long, and judges the prediction.
+    /// Measures what treatments add to the program, which had these trials, and judges the prediction.
     fn check(
         &self,
         what_if: &mut WhatIf,
-        seconds: f64,
+        trials: &BilledTrials,
         target: &Target,
         observer: &dyn Observer,
     ) -> Result<(), Failure> {
         // No look ends it: a difference that is found may still be known too badly to judge by.
+        let needed = || check_seconds(what_if, trials);
+        let seconds = self.check_seconds.map_or_else(needed, f64::from);
         let is_command = self.subject.request.has_commands();
         let programs = ComparisonRequest {
             selectors: self.subject.selectors.clone(),
@@ -221,15 +220,16 @@ impl WhatIfContext<'_> {
         if let Some(increase) = increase {
             let Judgement { ratio, text } = judge(predicted, increase);
             (what_if.ratio, what_if.judged) = (ratio, Some(text));
+            let of_pairs = f64::from(measured.pairs) * pair_seconds(what_if, trials);
             let times_longer = times_longer_to_judge(increase);
-            what_if.check_to_judge_s = times_longer.map(|times| times * seconds);
+            what_if.check_to_judge_s = times_longer.map(|times| times * of_pairs);
         }
         what_if.measured = Some(measured);
         Ok(())
     }
 }
 
-/// Whether the added system time is not known well enough to judge by, and the added CPU time is. A change
+/// Whether the added CPU time is known well enough to judge by, and better than the added system time. A change
 /// that does something at each call adds nothing to the user time but what colder caches cost it; the clock
 /// ticks, which divide the CPU time, may hide a small increase of the system time. Where the interval of that
 /// excludes the increase of CPU time, a part of it is user time.
@@ -239,7 +239,10 @@ fn is_known_better(measured: &MeasuredIncrease) -> bool {
     };
     let ends = measured.system_ns.ci95;
     let agrees = ends.is_none_or(|[low, high]| (low..=high).contains(&cpu.ns));
-    agrees && !is_known_to_judge(&measured.system_ns)
+    let width = |amount: &Amount| amount.ci95.map(|[low, high]| high - low);
+    let is_narrower =
+        width(&measured.system_ns).is_none_or(|it| width(cpu).is_some_and(|of| of < it));
+    agrees && (is_narrower || !is_known_to_judge(&measured.system_ns))
 }
 
 fn no_added_cost() -> String {

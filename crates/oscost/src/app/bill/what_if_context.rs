@@ -36,7 +36,9 @@ pub(super) struct WhatIfContext<'a> {
     pub(super) mode_times: ModeTimes,
     /// The time for the added costs of one change; 0 for those that are known.
     pub(super) price_seconds: u32,
-    /// At most how long each prediction is checked; `None` for no check.
+    /// Whether predictions are checked.
+    pub(super) is_checked: bool,
+    /// How long the check of one takes; `None` for as long as the predicted increase needs.
     pub(super) check_seconds: Option<u32>,
     /// Whether the bill is kept before that.
     pub(super) is_kept: bool,
