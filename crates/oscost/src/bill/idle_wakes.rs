@@ -21,8 +21,11 @@ struct IdleItems {
 /// The share of a wake-up that a program pays of which it is one of both ends.
 const ONE_END: f64 = 0.5;
 
+/// That of a tickless CPU by no call of these kinds, as that of the parent of a child.
+const TICKLESS: &str = "wake-up of a tickless CPU";
+
 /// Those of each kind. Shorter ones of a CPU that keeps its tick are at the price of the wake-up itself. The
-/// prices of longer ones contain that of the tick: their rows are mostly of that state.
+/// prices of longer ones contain what tickless CPUs add in their rows.
 const KINDS: [IdleItems; 5] = [
     IdleItems {
         tickless: "wake-up of a tickless CPU by TCP",
@@ -53,7 +56,7 @@ const KINDS: [IdleItems; 5] = [
         outside: |by| by.futex,
     },
     IdleItems {
-        tickless: "wake-up of a tickless CPU",
+        tickless: TICKLESS,
         medium: "wake-up after 0.3 ms idle",
         long: "wake-up after 1 ms idle",
         wakes: |by| by.other,
@@ -77,20 +80,16 @@ pub(super) fn is_after_idle(name: &str) -> bool {
 ///
 /// The price of a child on another CPU contains the wake-up of its parent, whose CPU was idle for as long
 /// as a child lives that does nothing: as many of 150 to 600 us are not charged again, and if there are
-/// fewer, as many shorter ones. A wake-up with one end outside of the program counts half.
+/// fewer, the share of so many shorter ones. A wake-up with one end outside of the program counts half.
 pub(super) fn idle_wakes(events: &KernelEvents) -> Vec<IdleWakes> {
     let Some(by) = events.remote_wakes_of_idle else { return Vec::new() };
     let children = events.forks_to_other_cpu.unwrap_or(0);
     let of_parents = children.min(by.other.below_600_us);
-    let of_other_parents = children - of_parents;
-    let other = WakesOfIdle {
-        below_600_us: by.other.below_600_us - of_parents,
-        below_150_us_tickless: by
-            .other
-            .below_150_us_tickless
-            .map(|times| times.saturating_sub(of_other_parents)),
-        ..by.other
-    };
+    let other = WakesOfIdle { below_600_us: by.other.below_600_us - of_parents, ..by.other };
+    let short = by.other.below_150_us;
+    let of_short_parents = (children - of_parents).min(short);
+    let share_of_others =
+        if short > 0 { 1.0 - of_short_parents as f64 / short as f64 } else { 1.0 };
     let by = WakesOfIdleByCall { other, ..by };
     let outside = [events.remote_wakes_of_outside, events.remote_wakes_by_outside];
     let outside = outside.map(Option::unwrap_or_default);
@@ -100,7 +99,9 @@ pub(super) fn idle_wakes(events: &KernelEvents) -> Vec<IdleWakes> {
         let times =
             |whole: u64, of: u64, from: u64| whole as f64 + ONE_END * (of as f64 + from as f64);
         let tickless = |wakes: WakesOfIdle| wakes.below_150_us_tickless.unwrap_or(0);
-        let tickless_times = times(tickless(whole), tickless(of), tickless(from));
+        let share = if kind.tickless == TICKLESS { share_of_others } else { 1.0 };
+        let tickless_times =
+            share * tickless(whole) as f64 + times(0, tickless(of), tickless(from));
         let medium = times(whole.below_600_us, of.below_600_us, from.below_600_us);
         let long = times(whole.longer, of.longer, from.longer);
         [
@@ -191,25 +192,25 @@ mod tests {
         let other = |times| ("wake-up of a tickless CPU", times);
         assert_eq!(named(events(Some(20), 0)), [of, other(30.0)]);
         // These are in the price of children.
-        assert_eq!(named(events(Some(20), 12)), [of, other(18.0)]);
-        assert_eq!(named(events(Some(20), 40)), [of]);
+        assert_eq!(named(events(Some(20), 12)), [of, other(0.88 * 30.0)]);
+        assert_eq!(named(events(Some(20), 400)), [of]);
         assert_eq!(named(events(None, 0)), [other(30.0)], "the kernel does not tell");
         let unix = OutsideWakes { wakes: 100, of_idle: tickless(Some(50)) };
         let outside = Some(OutsideWakesByCall { unix, ..OutsideWakesByCall::default() });
-        let events = KernelEvents { remote_wakes_of_outside: outside, ..events(Some(0), 30) };
+        let events = KernelEvents { remote_wakes_of_outside: outside, ..events(Some(0), 400) };
         assert_eq!(named(events), [("wake-up of a tickless CPU by unix socket", 25.0)]);
     }
 
     #[test]
-    fn each_kind_is_waiting_and_pays_all_that_a_round_trip_takes_more_after_idle() {
+    fn each_kind_is_waiting_and_pays_what_a_round_trip_takes_more_in_its_case() {
         for kind in &KINDS {
-            for (name, idle_us, part) in
+            for (name, milliseconds_or_us, part) in
                 [(kind.tickless, "100", 0.5), (kind.medium, "300", 1.0), (kind.long, "1000", 1.0)]
             {
                 let rule = rule_of(name).unwrap();
                 let (of_kind, last) = rule.case.rsplit_once(',').unwrap();
                 let (_, value) = last.split_once('=').unwrap();
-                assert_eq!((rule.part, value), (part, idle_us), "{name}");
+                assert_eq!((rule.part, value), (part, milliseconds_or_us), "{name}");
                 assert_eq!(rule.less, [format!("{of_kind},idle_us=none,settle_ms=none")], "{name}");
                 assert_eq!(family_of(name), "waiting");
                 assert!(is_after_idle(name) && rule.ranges().next().is_none());

@@ -1,6 +1,7 @@
 //! How many wake-ups across CPUs were of CPUs that had been idle for microseconds, where the counter saw
-//! that, and not whether they had stopped their ticks: these, and no others, pay more where an idle CPU stops its tick. The rows of longer idle times are
-//! mostly of that state already, and a CPU that runs another task is not idle.
+//! that, and not whether they had stopped their ticks: the cool end takes all
+//! of these as stopped, and no others. Prices of longer idle times contain what tickless CPUs add in their
+//! rows, and a CPU that runs another task is not idle.
 
 use oscost_model::program_calls::{
     KernelEvents, ProgramCalls, RemoteWakes, RemoteWakesByCall, WakesOfIdle, WakesOfIdleByCall,

@@ -352,14 +352,14 @@ int count_switch(__u64 *ctx)
 		take_cpu_outside(next, is_idle_task(previous));
 	if (is_idle_task(next)) {
 		idle = the_idle();
-		if (idle)
+		if (idle) {
 			idle->since_ns = bpf_ktime_get_ns();
+			idle->is_tickless = 0;
+		}
 	} else if (is_idle_task(previous)) {
 		idle = the_idle();
 		if (idle && idle->since_ns)
 			idle->total_ns += bpf_ktime_get_ns() - idle->since_ns;
-		if (idle)
-			idle->is_tickless = 0;
 	}
 	return 0;
 }

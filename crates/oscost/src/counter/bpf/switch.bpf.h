@@ -108,7 +108,8 @@ static __noinline int count_wake_of_idle(struct wakes_of_idle *of_idle, __u64 by
 }
 
 // Attached where the kernel has the tracepoint, as those of faults. An idle CPU stops its tick after its
-// idle task has the CPU, and starts it before another task has.
+// idle task has the CPU, and starts it before another task has. One that had stopped it for a task
+// (nohz_full) has no more to do when it is idle: it is not told again.
 SEC("raw_tp/tick_stop")
 int see_tick_stop(struct bpf_raw_tracepoint_args *ctx)
 {

@@ -72,8 +72,7 @@ pub(super) const CPU_TIME: Bench = Bench {
           The start of a process leaves RCU callbacks (exec, unmapped files, new threads): while \
           some are pending on a CPU, its idle loop keeps the tick (the periodic timer interrupt). \
           After some 40 ms they have been called, and each idle period stops the tick and starts it \
-          again: the timer is programmed twice, each time an exit to the host of a virtual machine, \
-          and the CPU halts and is woken by an interrupt where it polled before. A row without \
+          again, each time by an exit to the host of a virtual machine, and both ends take longer. A row without \
           settle_ms is measured in the first 40 ms of its process: an idle CPU keeps its tick, as in \
           a program that closes files and ends processes all the time. With settle_ms=100 an idle \
           CPU stops its tick, as in a program that only computes and communicates.",
