@@ -204,13 +204,13 @@ mod tests {
     #[test]
     fn each_kind_is_waiting_and_pays_what_a_round_trip_takes_more_in_its_case() {
         for kind in &KINDS {
-            for (name, milliseconds_or_us, part) in
+            for (name, last_value, part) in
                 [(kind.tickless, "100", 0.5), (kind.medium, "300", 1.0), (kind.long, "1000", 1.0)]
             {
                 let rule = rule_of(name).unwrap();
                 let (of_kind, last) = rule.case.rsplit_once(',').unwrap();
                 let (_, value) = last.split_once('=').unwrap();
-                assert_eq!((rule.part, value), (part, milliseconds_or_us), "{name}");
+                assert_eq!((rule.part, value), (part, last_value), "{name}");
                 assert_eq!(rule.less, [format!("{of_kind},idle_us=none,settle_ms=none")], "{name}");
                 assert_eq!(family_of(name), "waiting");
                 assert!(is_after_idle(name) && rule.ranges().next().is_none());

@@ -107,8 +107,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "a wait after which the CPU became idle, ended by a task on another CPU, and not \
                 by TCP, a unix socket, a pipe or a futex",
         matters: "It pays half of what `switch/cpu-time:by=eventfd,peer_cpu=other` takes more than \
-                  `peer_cpu=none`, \
-                  at the cool end with `settle_ms=100` if stopped ticks were not told.",
+                  `peer_cpu=none`, at the cool end with `settle_ms=100` if no stopped \
+                  tick is told.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -117,8 +117,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "what waking a task from another CPU takes more than on one; also of threads and \
                 children of vfork(2) that start there",
         matters: "It pays half of what `switch/cpu-time:by=eventfd,peer_cpu=other` takes more than \
-                  `peer_cpu=same`, \
-                  at the cool end with `settle_ms=100` if stopped ticks were not told.",
+                  `peer_cpu=same`, at the cool end with `settle_ms=100` if no stopped \
+                  tick is told.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -127,8 +127,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
                 call about a TCP socket",
         matters: "It pays half of what `switch/cpu-time:by=tcp,peer_cpu=other` takes more than \
-                  `peer_cpu=none`, \
-                  at the cool end with `settle_ms=100` if stopped ticks were not told.",
+                  `peer_cpu=none`, at the cool end with `settle_ms=100` if no stopped \
+                  tick is told.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -137,8 +137,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "what a wake-up by a task on another CPU with a call about a TCP socket takes more \
                 than one on one CPU, which is in prices of calls",
         matters: "It pays half of what `switch/cpu-time:by=tcp,peer_cpu=other` takes more than \
-                  `peer_cpu=same`, \
-                  at the cool end with `settle_ms=100` if stopped ticks were not told.",
+                  `peer_cpu=same`, at the cool end with `settle_ms=100` if no stopped \
+                  tick is told.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -147,8 +147,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
                 call about an AF_UNIX socket",
         matters: "It pays half of what `switch/cpu-time:by=unix,peer_cpu=other` takes more than \
-                  `peer_cpu=none`, \
-                  at the cool end with `settle_ms=100` if stopped ticks were not told.",
+                  `peer_cpu=none`, at the cool end with `settle_ms=100` if no stopped \
+                  tick is told.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -157,8 +157,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "what a wake-up from another CPU by a call about an AF_UNIX socket takes more than \
                 one on one CPU, which is in prices of calls",
         matters: "It pays half of what `switch/cpu-time:by=unix,peer_cpu=other` takes more than \
-                  `peer_cpu=same`, \
-                  at the cool end with `settle_ms=100` if stopped ticks were not told.",
+                  `peer_cpu=same`, at the cool end with `settle_ms=100` if no stopped \
+                  tick is told.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -167,8 +167,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
                 call about a futex",
         matters: "It pays half of what `switch/cpu-time:by=futex,peer_cpu=other` takes more than \
-                  `peer_cpu=none`, \
-                  at the cool end with `settle_ms=100` if stopped ticks were not told.",
+                  `peer_cpu=none`, at the cool end with `settle_ms=100` if no stopped \
+                  tick is told.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -177,8 +177,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "what a wake-up by a task on another CPU with a call about a futex takes more than \
                 one on one CPU, which is in prices of calls",
         matters: "It pays half of what `switch/cpu-time:by=futex,peer_cpu=other` takes more than \
-                  `peer_cpu=same`, \
-                  at the cool end with `settle_ms=100` if stopped ticks were not told.",
+                  `peer_cpu=same`, at the cool end with `settle_ms=100` if no stopped \
+                  tick is told.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -187,8 +187,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
                 call about a pipe",
         matters: "It pays half of what `switch/cpu-time:by=pipe,peer_cpu=other` takes more than \
-                  `peer_cpu=none`, \
-                  at the cool end with `settle_ms=100` if stopped ticks were not told.",
+                  `peer_cpu=none`, at the cool end with `settle_ms=100` if no stopped \
+                  tick is told.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -197,8 +197,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "what a wake-up by a task on another CPU with a call about a pipe takes more than \
                 one on one CPU, which is in prices of calls",
         matters: "It pays half of what `switch/cpu-time:by=pipe,peer_cpu=other` takes more than \
-                  `peer_cpu=same`, \
-                  at the cool end with `settle_ms=100` if stopped ticks were not told.",
+                  `peer_cpu=same`, at the cool end with `settle_ms=100` if no stopped \
+                  tick is told.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },

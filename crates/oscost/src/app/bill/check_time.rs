@@ -101,10 +101,9 @@ mod tests {
     fn a_check_by_real_time_takes_as_long_as_that_needs() {
         let mut uneven = trials(10);
         (uneven.system.sd, uneven.real.sd) = (Some(0.001), Some(0.02));
-        let of_real = || check_seconds(&prediction(REAL, 24.0), &uneven);
         assert_eq!(check_seconds(&prediction(SYSTEM, 24.0), &uneven), 60.0);
         // Pairs of 1.024 s: pi/2 x 2 x (1.96 x 20 / 4.8)^2.
-        let needed = of_real();
+        let needed = check_seconds(&prediction(REAL, 24.0), &uneven);
         assert!((needed - 214.548).abs() < 0.01, "{needed}");
         uneven.real.sd = None;
         assert_eq!(check_seconds(&prediction(REAL, 24.0), &uneven), 60.0, "a single trial");

@@ -209,7 +209,8 @@ impl WhatIfContext<'_> {
         let program = ComparedProgram { case, change, mode_times };
         let measured = measured_increase(&record, program, PriceRun::of(&record))?;
         let is_system = what_if.judged_by == SYSTEM && self.reach(target).is_at_each_call();
-        if is_system && is_known_better(&measured) {
+        let by_cpu = measured.cpu_ns.as_ref().filter(|cpu| is_system && agrees(cpu, &measured));
+        if by_cpu.is_some_and(|cpu| is_known_better(cpu, &measured.system_ns)) {
             what_if.judged_by = CPU.to_owned();
         }
         let (predicted, increase) = match what_if.judged_by.as_str() {
@@ -220,29 +221,31 @@ impl WhatIfContext<'_> {
         if let Some(increase) = increase {
             let Judgement { ratio, text } = judge(predicted, increase);
             (what_if.ratio, what_if.judged) = (ratio, Some(text));
+            let is_judged = is_known_to_judge(increase);
+            let known_sooner = [Some(increase), by_cpu].into_iter().flatten();
+            let times_longer = known_sooner.filter_map(times_longer_to_judge).reduce(f64::min);
             let of_pairs = f64::from(measured.pairs) * pair_seconds(what_if, trials);
-            let times_longer = times_longer_to_judge(increase);
-            what_if.check_to_judge_s = times_longer.map(|times| times * of_pairs);
+            what_if.check_to_judge_s =
+                times_longer.filter(|_| !is_judged).map(|times| times * of_pairs);
         }
         what_if.measured = Some(measured);
         Ok(())
     }
 }
 
-/// Whether the added CPU time is known well enough to judge by, and better than the added system time. A change
-/// that does something at each call adds nothing to the user time but what colder caches cost it; the clock
-/// ticks, which divide the CPU time, may hide a small increase of the system time. Where the interval of that
-/// excludes the increase of CPU time, a part of it is user time.
-fn is_known_better(measured: &MeasuredIncrease) -> bool {
-    let Some(cpu) = measured.cpu_ns.as_ref().filter(|it| is_known_to_judge(it)) else {
-        return false;
-    };
-    let ends = measured.system_ns.ci95;
-    let agrees = ends.is_none_or(|[low, high]| (low..=high).contains(&cpu.ns));
+/// Whether the interval of the added system time holds the added CPU time. A change that does something at each
+/// call adds nothing to the user time but what colder caches cost it; where the interval excludes the increase of
+/// CPU time, a part of that is user time.
+fn agrees(cpu: &Amount, measured: &MeasuredIncrease) -> bool {
+    measured.system_ns.ci95.is_none_or(|[low, high]| (low..=high).contains(&cpu.ns))
+}
+
+/// Whether the added CPU time is known well enough to judge by, and better than the added system time: the clock
+/// ticks, which divide the CPU time, may hide a small increase of that.
+fn is_known_better(cpu: &Amount, system: &Amount) -> bool {
     let width = |amount: &Amount| amount.ci95.map(|[low, high]| high - low);
-    let is_narrower =
-        width(&measured.system_ns).is_none_or(|it| width(cpu).is_some_and(|of| of < it));
-    agrees && (is_narrower || !is_known_to_judge(&measured.system_ns))
+    let is_narrower = width(system).is_none_or(|wide| width(cpu).is_some_and(|it| it < wide));
+    is_known_to_judge(cpu) && (is_narrower || !is_known_to_judge(system))
 }
 
 fn no_added_cost() -> String {
@@ -256,4 +259,27 @@ fn not_counted() -> Failure {
 
 fn this_arch() -> Option<Arch> {
     Arch::from_uname(std::env::consts::ARCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn amount(ns: f64, half_ns: f64) -> Amount {
+        Amount { ns, ci95: Some([ns - half_ns, ns + half_ns]) }
+    }
+
+    #[test]
+    fn the_cpu_time_judges_where_it_is_known_better_than_the_system_time() {
+        for (cpu, system, is_better) in [
+            (amount(100.0, 10.0), amount(90.0, 80.0), true),
+            (amount(100.0, 10.0), amount(90.0, 20.0), true),
+            (amount(100.0, 10.0), Amount { ns: 90.0, ci95: None }, true),
+            (amount(100.0, 10.0), amount(90.0, 5.0), false),
+            (amount(100.0, 40.0), amount(90.0, 80.0), false),
+            (Amount { ns: 100.0, ci95: None }, amount(90.0, 20.0), false),
+        ] {
+            assert_eq!(is_known_better(&cpu, &system), is_better, "{cpu:?} {system:?}");
+        }
+    }
 }
