@@ -75,8 +75,8 @@ fn table(changes: &[WhatIf]) -> Table {
         rows: changes.iter().map(row).collect(),
         notes: vec![
             "added to the system time, and as much to the real time of calls that follow each \
-             other; where a monitor is another process, to the real time. What the clock ticks \
-             do not tell well enough is judged by the CPU time of both modes"
+             other; where a monitor is another process, to the real time. The CPU time of \
+             both modes is judged where it is known better than the system time"
                 .to_owned(),
         ],
         ..Table::default()
